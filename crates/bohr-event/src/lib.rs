@@ -1,0 +1,37 @@
+//! The vocabulary that every part of bohr speaks: which thread, which place in
+//! the program, what happened, in what order, and what failed.
+//!
+//! Nothing here does I/O, and nothing here needs `std`: the runtime that is
+//! loaded into the target uses these types on paths where the target's own
+//! allocator may be the thing under test.
+//!
+//! ```
+//! use bohr_event::{Place, Schedule, Segment, ThreadPath};
+//!
+//! let worker: ThreadPath = "0:2".parse().unwrap();
+//! assert_eq!(worker.parent(), Some(ThreadPath::MAIN));
+//! assert_eq!(worker.child(1).to_string(), "0:2:1");
+//!
+//! let mut schedule = Schedule::default();
+//! schedule.push(Segment { thread: worker, events: 3, end: None });
+//! assert_eq!(schedule.events(), 3);
+//! assert_eq!(schedule.switches(), 0);
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod abi;
+mod event;
+mod ids;
+mod schedule;
+mod signature;
+mod thread;
+
+pub use event::{EventKind, MemoryOrder};
+pub use ids::{FunctionId, Place, SiteId};
+pub use schedule::{Anchor, Schedule, Segment};
+pub use signature::{FailureKind, Frame, Signature};
+pub use thread::{ParsePathError, ThreadPath};

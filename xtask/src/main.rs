@@ -1,0 +1,2 @@
+//! placeholder until the commands are written
+fn main() {}
