@@ -1,2 +1,48 @@
-//! placeholder until the commands are written
-fn main() {}
+//! The project's own commands, run as `cargo xtask COMMAND`. One file per
+//! command; what a fresh Debian machine lacks is installed by [`install`],
+//! which says so.
+
+mod demo;
+mod install;
+mod shell;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+/// One command: its name, what `cargo xtask` without arguments says of it, and
+/// what it does. An error is a sentence for the person at the terminal.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+const COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, tidy::COMMAND];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        usage();
+        return ExitCode::from(2);
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("xtask: there is no command `{name}`");
+        usage();
+        return ExitCode::from(2);
+    };
+    match (command.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() {
+    eprintln!("usage: cargo xtask COMMAND\n");
+    for command in COMMANDS {
+        eprintln!("  {:10} {}", command.name, command.about);
+    }
+}

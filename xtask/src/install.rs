@@ -1,0 +1,129 @@
+//! Installs what the project needs and the machine lacks, and says so: Debian
+//! packages through apt, Rust's own parts through rustup and cargo.
+
+use crate::shell;
+use std::process::Command;
+
+/// A Debian package and a file that only it brings.
+struct Package {
+    name: &'static str,
+    file: &'static str,
+}
+
+/// What building and running bohr takes.
+const BUILD: &[Package] = &[
+    Package {
+        name: "clang-22",
+        file: "/usr/bin/clang-22",
+    },
+    Package {
+        name: "lld-22",
+        file: "/usr/bin/ld.lld-22",
+    },
+    Package {
+        name: "llvm-22-dev",
+        file: "/usr/lib/llvm-22/include/llvm-c/Core.h",
+    },
+    Package {
+        name: "libclang-rt-22-dev",
+        file: "/usr/lib/llvm-22/lib/clang/22/include/sanitizer",
+    },
+    Package {
+        name: "libstdc++-12-dev",
+        file: "/usr/include/c++/12/thread",
+    },
+    Package {
+        name: "make",
+        file: "/usr/bin/make",
+    },
+];
+
+/// What the tests take on top: build systems that a user may have, a source of
+/// random programs, a renderer for graphs.
+const TEST: &[Package] = &[
+    Package {
+        name: "cmake",
+        file: "/usr/bin/cmake",
+    },
+    Package {
+        name: "meson",
+        file: "/usr/bin/meson",
+    },
+    Package {
+        name: "ninja-build",
+        file: "/usr/bin/ninja",
+    },
+    Package {
+        name: "csmith",
+        file: "/usr/bin/csmith",
+    },
+    Package {
+        name: "libcsmith-dev",
+        file: "/usr/include/csmith",
+    },
+    Package {
+        name: "graphviz",
+        file: "/usr/bin/dot",
+    },
+];
+
+/// Installs what building bohr takes.
+pub fn for_building() -> Result<(), String> {
+    packages(BUILD)
+}
+
+/// Installs what the tests take.
+pub fn for_testing() -> Result<(), String> {
+    packages(BUILD)?;
+    packages(TEST)?;
+    for (command, component) in [("clippy", "clippy"), ("fmt", "rustfmt")] {
+        if !shell::succeeds(shell::cargo().args([command, "--version"])) {
+            eprintln!("installing Rust's {component}");
+            shell::run(Command::new("rustup").args(["component", "add", component]))?;
+        }
+    }
+    if !shell::succeeds(shell::cargo().args(["nextest", "--version"])) {
+        eprintln!("installing cargo-nextest (this takes some minutes, once)");
+        shell::run(shell::cargo().args(["install", "cargo-nextest", "--locked"]))?;
+    }
+    Ok(())
+}
+
+fn packages(wanted: &[Package]) -> Result<(), String> {
+    let missing: Vec<&str> = wanted
+        .iter()
+        .filter(|package| !std::path::Path::new(package.file).exists())
+        .map(|package| package.name)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    eprintln!("installing Debian packages: {}", missing.join(" "));
+    if !shell::exists("apt-get") {
+        return Err(format!(
+            "no apt-get here; install these by hand: {}",
+            missing.join(" ")
+        ));
+    }
+    let mut update = apt();
+    shell::run(update.arg("update").arg("-qq"))?;
+    let mut install = apt();
+    install
+        .args(["install", "-y", "-qq", "--no-install-recommends"])
+        .args(&missing);
+    shell::run(&mut install)
+}
+
+/// apt-get, through sudo where the user is not root.
+fn apt() -> Command {
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|id| id.stdout == b"0\n");
+    let mut command = Command::new(if root { "apt-get" } else { "sudo" });
+    if !root {
+        command.arg("apt-get");
+    }
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}

@@ -1,0 +1,65 @@
+//! Running other programs from the root of the project, with their output
+//! shown and their failure turned into a sentence.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the project.
+pub fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest
+        .parent()
+        .expect("xtask lies in the root")
+        .to_path_buf()
+}
+
+/// The cargo that runs this program.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Whether a program is on the PATH.
+pub fn exists(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Runs to the end with output shown; any exit code but 0 is an error.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    expect(command, 0)
+}
+
+/// Runs to the end with output shown; any exit code but `code` is an error.
+pub fn expect(command: &mut Command, code: i32) -> Result<(), String> {
+    let line = line(command);
+    eprintln!("$ {line}");
+    let status = command
+        .status()
+        .map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    match status.code() {
+        Some(came) if came == code => Ok(()),
+        _ => Err(format!(
+            "`{line}` ended with {status}, expected exit code {code}"
+        )),
+    }
+}
+
+/// Runs to the end in silence and says whether it succeeded.
+pub fn succeeds(command: &mut Command) -> bool {
+    let quiet = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// The command as a person would type it.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
