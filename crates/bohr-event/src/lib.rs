@@ -12,7 +12,7 @@
 //! assert_eq!(worker.parent(), Some(ThreadPath::MAIN));
 //! assert_eq!(worker.child(1).to_string(), "0:2:1");
 //!
-//! let mut schedule = Schedule::default();
+//! let mut schedule: Schedule = Schedule::default();
 //! schedule.push(Segment { thread: worker, events: 3, end: None });
 //! assert_eq!(schedule.events(), 3);
 //! assert_eq!(schedule.switches(), 0);
@@ -26,12 +26,14 @@ extern crate alloc;
 pub mod abi;
 mod event;
 mod ids;
+mod run;
 mod schedule;
 mod signature;
 mod thread;
 
 pub use event::{EventKind, MemoryOrder};
 pub use ids::{FunctionId, Place, SiteId};
-pub use schedule::{Anchor, Schedule, Segment};
+pub use run::{Operation, PlaceNumber, ThreadIndex};
+pub use schedule::{Anchor, Choice, ChoiceKind, Schedule, Segment};
 pub use signature::{FailureKind, Frame, Signature};
 pub use thread::{ParsePathError, ThreadPath};

@@ -1,0 +1,153 @@
+//! Short names that hold within one run of a program, cheap enough for every
+//! event. Their long-lived counterparts are [`ThreadPath`](crate::ThreadPath)
+//! and [`Place`](crate::Place).
+
+use crate::{EventKind, MemoryOrder};
+use serde::{Deserialize, Serialize};
+
+/// A thread of one run: the position in the runtime's thread table. An index
+/// may be given again after its thread has ended, so across time the path is
+/// the name, and the index only the place where the thread now sits.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct ThreadIndex(pub u32);
+
+impl ThreadIndex {
+    /// The main thread's.
+    pub const MAIN: ThreadIndex = ThreadIndex(0);
+
+    /// For use with slices that are kept per thread.
+    #[must_use]
+    pub fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A place in the program as one number: the number of a loaded object in the
+/// upper 16 bits, the site number or code offset within it below. Equal in all
+/// runs of the same program that load the same objects in the same order; the
+/// runtime's object table tells which [`Place`](crate::Place) it stands for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct PlaceNumber(pub u64);
+
+impl PlaceNumber {
+    const OFFSET_BITS: u32 = 48;
+
+    /// The place at `offset` of the loaded object with this number.
+    #[must_use]
+    pub const fn new(object: u16, offset: u64) -> PlaceNumber {
+        PlaceNumber((object as u64) << Self::OFFSET_BITS | offset & (u64::MAX >> 16))
+    }
+
+    /// The number of the loaded object.
+    #[must_use]
+    pub const fn object(self) -> u16 {
+        (self.0 >> Self::OFFSET_BITS) as u16
+    }
+
+    /// The site number or code offset within the object.
+    #[must_use]
+    pub const fn offset(self) -> u64 {
+        self.0 & (u64::MAX >> 16)
+    }
+}
+
+/// What a thread is about to do or has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Operation {
+    /// What kind of step.
+    pub kind: EventKind,
+    /// With which memory order.
+    pub order: MemoryOrder,
+    /// How many bytes from `object` on it touches; 0 where that says nothing.
+    pub size: u32,
+    /// On what: the address accessed, the lock, the condition, the thread joined.
+    pub object: u64,
+    /// Where in the program.
+    pub place: PlaceNumber,
+}
+
+impl Operation {
+    /// Whether the order of the two can matter: both touch the same thing, and
+    /// not both of them leave it as it is. Two steps that do not conflict
+    /// commute, unless they belong to one thread.
+    ///
+    /// Steps on the world outside conflict with each other, whatever they touch.
+    ///
+    /// ```
+    /// use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber};
+    /// let access = |kind, object| Operation {
+    ///     kind, order: MemoryOrder::Plain, size: 4, object, place: PlaceNumber(0),
+    /// };
+    /// let read = access(EventKind::Read, 0x10);
+    /// assert!(read.conflicts(&access(EventKind::Write, 0x12)));
+    /// assert!(!read.conflicts(&access(EventKind::Write, 0x14)));
+    /// assert!(!read.conflicts(&access(EventKind::Read, 0x10)));
+    /// ```
+    #[must_use]
+    pub fn conflicts(&self, other: &Operation) -> bool {
+        if self.kind == EventKind::External && other.kind == EventKind::External {
+            return true;
+        }
+        self.touches() && other.touches() && !(self.observes() && other.observes()) && {
+            let end = |operation: &Operation| {
+                operation
+                    .object
+                    .saturating_add(u64::from(operation.size.max(1)))
+            };
+            self.object < end(other) && other.object < end(self)
+        }
+    }
+
+    /// Whether `object` names something that others can touch as well.
+    fn touches(&self) -> bool {
+        use EventKind::*;
+        !matches!(
+            self.kind,
+            Start | Fence | Yield | Sleep | Handle | External | Alloc
+        )
+    }
+
+    /// Whether it leaves what it touches as it was.
+    fn observes(&self) -> bool {
+        use EventKind::*;
+        matches!(self.kind, Read | AcquireShared | ReleaseShared | Join)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        (0..EventKind::ALL.len(), 0u64..40, 0u32..9).prop_map(|(kind, object, size)| Operation {
+            kind: EventKind::ALL[kind],
+            order: MemoryOrder::Plain,
+            size,
+            object,
+            place: PlaceNumber(0),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn place_numbers_keep_their_parts(object: u16, offset in 0u64..1 << 48) {
+            let place = PlaceNumber::new(object, offset);
+            prop_assert_eq!((place.object(), place.offset()), (object, offset));
+        }
+
+        #[test]
+        fn conflict_is_symmetric_and_means_a_shared_byte(a in operation(), b in operation()) {
+            prop_assert_eq!(a.conflicts(&b), b.conflicts(&a));
+            let bytes = |o: &Operation| o.object..o.object + u64::from(o.size.max(1));
+            if a.kind.is_access() && b.kind.is_access() {
+                let shared = bytes(&a).any(|byte| bytes(&b).contains(&byte));
+                prop_assert_eq!(a.conflicts(&b), shared && (a.kind.writes() || b.kind.writes()));
+            }
+        }
+    }
+}
