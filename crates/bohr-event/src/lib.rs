@@ -24,6 +24,7 @@
 extern crate alloc;
 
 pub mod abi;
+pub mod control;
 mod event;
 mod ids;
 mod run;

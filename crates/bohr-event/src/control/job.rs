@@ -1,0 +1,106 @@
+//! What the explorer wants run, and how.
+
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// One job: the runs with seeds `first_seed`, `first_seed + stride`, …
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Seed of the first run.
+    pub first_seed: u64,
+    /// Distance from seed to seed; workers that share a hunt take turns.
+    pub stride: u64,
+    /// How many runs.
+    pub runs: u64,
+    /// The plan that strategies are made from, as `bohr-schedule` writes it.
+    pub plan: Vec<u8>,
+    /// Whether the first failure ends the job.
+    pub stop_at_failure: bool,
+    /// How threads are run.
+    pub backend: Backend,
+    /// Which runs report their events.
+    pub trace: Detailing,
+    /// At most this many events are kept of a run; the rest is counted.
+    pub trace_limit: u64,
+    /// Which runs report their schedule, output and what the strategy learnt.
+    pub details: Detailing,
+    /// Where the output of the runs goes.
+    pub output: Output,
+    /// When a run is ended by force.
+    pub limits: Limits,
+    /// What the engine does where the program leaves it open.
+    pub policy: Policy,
+}
+
+/// Which runs report more than their outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Detailing {
+    /// None.
+    #[default]
+    Never,
+    /// Those that did not end with exit code 0.
+    Failing,
+    /// All.
+    Always,
+}
+
+/// What the target's threads run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Backend {
+    /// Fibers on one thread of the system.
+    #[default]
+    Fibers,
+    /// Threads of the system that pass a baton.
+    Threads,
+}
+
+/// What becomes of standard output and standard error of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Output {
+    /// They go where the template's go.
+    Inherit,
+    /// They are thrown away.
+    Discard,
+    /// The first so many bytes of both together are kept for [`Detail::output`].
+    Capture {
+        /// How many.
+        limit: u64,
+    },
+}
+
+/// Bounds of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// A run of more events is a livelock.
+    pub events: u64,
+    /// A run that takes longer by the wall clock is over its time limit.
+    pub milliseconds: u32,
+}
+
+/// What the engine does where programs leave it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// What the virtual clock shows at the fork point, in nanoseconds since 1970.
+    pub clock: u64,
+    /// Whether waiting on a condition may end without a signal.
+    pub spurious_wakes: bool,
+    /// Whether a timed wait may expire while others could still end it. If not,
+    /// time passes only when no thread can go on.
+    pub early_timeouts: bool,
+    /// Whether a Rust panic is a failure even if something catches it.
+    pub panics_fail: bool,
+    /// Whether freed heap memory is watched.
+    pub watch_freed: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            clock: 1_767_225_600_000_000_000,
+            spurious_wakes: false,
+            early_timeouts: false,
+            panics_fail: true,
+            watch_freed: true,
+        }
+    }
+}
