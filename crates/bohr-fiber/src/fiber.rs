@@ -1,0 +1,137 @@
+//! A fiber and its three states. All checks are made here, so that switching
+//! is safe to call: a fiber runs, or it waits to be resumed, or it has ended.
+
+use crate::{FiberError, ParkedThread, Recycled, Registers, switch, tls};
+use core::{cell::Cell, marker::PhantomData};
+
+/// What a fiber does.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    /// Called on the fiber's stack at the first switch to it.
+    pub run: extern "C-unwind" fn(usize),
+    /// Called after `run`, on the same stack; must switch away for good. The
+    /// flag tells that `run` was left by `pthread_exit`.
+    pub finish: extern "C" fn(usize, bool) -> !,
+    /// Passed to both.
+    pub argument: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// `saved` is valid and has not been resumed.
+    Suspended,
+    Ended,
+}
+
+/// One line of execution with its own stack and thread-local storage.
+#[derive(Debug)]
+pub struct Fiber {
+    saved: Cell<usize>,
+    state: Cell<State>,
+    fs_base: usize,
+    parked: Option<ParkedThread>,
+    /// Bound to its carrier.
+    carrier: PhantomData<*mut ()>,
+}
+
+impl Fiber {
+    /// The running thread itself, which becomes the carrier.
+    ///
+    /// # Errors
+    /// If the processor or the kernel cannot do it.
+    pub fn of_carrier() -> Result<Fiber, FiberError> {
+        tls::require_fs_base()?;
+        Ok(Fiber {
+            saved: Cell::new(0),
+            state: Cell::new(State::Running),
+            fs_base: tls::fs_base(),
+            parked: None,
+            carrier: PhantomData,
+        })
+    }
+
+    /// A fiber that borrows from `parked` and begins with `body`.
+    #[must_use]
+    pub fn new(parked: ParkedThread, body: Body) -> Fiber {
+        // SAFETY: the parked thread never runs again, and below `top` its stack is unused.
+        let saved = unsafe {
+            let (run, finish) = (body.run as usize, body.finish as usize);
+            switch::lay_out(parked.top, run, finish, body.argument)
+        };
+        Fiber {
+            saved: Cell::new(saved),
+            state: Cell::new(State::Suspended),
+            fs_base: parked.fs_base,
+            parked: Some(parked),
+            carrier: PhantomData,
+        }
+    }
+
+    /// Suspends this fiber and continues `other`. Returns when somebody
+    /// switches back.
+    ///
+    /// # Panics
+    /// If this fiber is not running, or `other` not suspended.
+    #[inline]
+    pub fn switch_to(&self, other: &Fiber) {
+        self.leave_for(other, State::Suspended);
+    }
+
+    /// Ends this fiber and continues `other`.
+    ///
+    /// # Panics
+    /// If this fiber is not running, or `other` not suspended.
+    pub fn end_and_switch_to(&self, other: &Fiber) -> ! {
+        self.leave_for(other, State::Ended);
+        unreachable!("an ended fiber was resumed");
+    }
+
+    #[inline]
+    fn leave_for(&self, other: &Fiber, state: State) {
+        assert!(
+            self.state.get() == State::Running,
+            "only the running fiber can switch"
+        );
+        assert!(
+            other.state.get() == State::Suspended,
+            "only a suspended fiber can be continued"
+        );
+        self.state.set(state);
+        other.state.set(State::Running);
+        // SAFETY: `other` is suspended, so its saved stack pointer is valid and
+        // is used once: it now counts as running. Its FS base belongs to it.
+        unsafe { switch::switch(self.saved.as_ptr(), other.saved.get(), other.fs_base) };
+    }
+
+    /// Where it will continue; `None` unless it is suspended.
+    #[must_use]
+    pub fn registers(&self) -> Option<Registers> {
+        if self.state.get() != State::Suspended {
+            return None;
+        }
+        // SAFETY: a suspended fiber's registers lie at its saved stack pointer.
+        Some(unsafe { switch::registers(self.saved.get()) })
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.state.get() == State::Ended
+    }
+
+    /// The parked thread that it borrows from; `None` for the carrier itself.
+    #[must_use]
+    pub fn parked(&self) -> Option<&ParkedThread> {
+        self.parked.as_ref()
+    }
+
+    /// Gives the parked thread of an ended fiber back for another one.
+    #[must_use]
+    pub fn recycle(self) -> Option<Recycled> {
+        if !self.has_ended() {
+            return None;
+        }
+        self.parked.map(Recycled)
+    }
+}
