@@ -26,6 +26,7 @@ extern crate alloc;
 pub mod abi;
 pub mod control;
 mod event;
+mod fault;
 mod ids;
 mod run;
 mod schedule;
@@ -33,6 +34,7 @@ mod signature;
 mod thread;
 
 pub use event::{EventKind, MemoryOrder};
+pub use fault::{Diagnosis, Fault};
 pub use ids::{FunctionId, Place, SiteId};
 pub use run::{Operation, PlaceNumber, ThreadIndex};
 pub use schedule::{Anchor, Choice, ChoiceKind, Schedule, Segment};

@@ -1,0 +1,130 @@
+//! The parts of a program: what the linker took in, one entry per object or
+//! archive member.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// A part, by its position in the bundle; parts are in link order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PartId(pub u32);
+
+/// Hash of a part's bytes before compression.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ContentHash(pub [u8; 32]);
+
+impl ContentHash {
+    /// Hashes the bytes of a part.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> ContentHash {
+        ContentHash(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", blake3::Hash::from_bytes(self.0))
+    }
+}
+
+/// What a part's bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Content {
+    /// LLVM bitcode: one module.
+    Bitcode,
+    /// A native object that is linked as it is.
+    Native(NativeReason),
+}
+
+/// Why a part carries no bitcode and so is never instrumented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum NativeReason {
+    /// Start files and libraries that come with the compiler or the C library.
+    Toolchain,
+    /// Compiled by another compiler, or by plain clang or rustc.
+    NoBitcode,
+    /// Several objects linked into one before (`ld -r`): which of its code the
+    /// bitcode in it stands for is not known.
+    PartiallyLinked,
+    /// The bitcode in it cannot be taken apart.
+    DamagedBitcode,
+    /// Not an object for x86-64.
+    OtherTarget,
+}
+
+impl fmt::Display for NativeReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            NativeReason::Toolchain => "part of the toolchain",
+            NativeReason::NoBitcode => "assembly, or compiled without bohr",
+            NativeReason::PartiallyLinked => "made by a partial link (ld -r)",
+            NativeReason::DamagedBitcode => "its bitcode is damaged",
+            NativeReason::OtherTarget => "not for x86-64",
+        })
+    }
+}
+
+/// Where the linker found a part.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// The object file or archive, as the linker named it.
+    pub path: String,
+    /// The member, if `path` is an archive.
+    pub member: Option<String>,
+}
+
+impl Origin {
+    /// An object file of its own.
+    #[must_use]
+    pub fn file(path: impl Into<String>) -> Origin {
+        Origin {
+            path: path.into(),
+            member: None,
+        }
+    }
+
+    /// A member of an archive.
+    #[must_use]
+    pub fn member(path: impl Into<String>, member: impl Into<String>) -> Origin {
+        Origin {
+            path: path.into(),
+            member: Some(member.into()),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.member {
+            Some(member) => write!(out, "{}({member})", self.path),
+            None => out.write_str(&self.path),
+        }
+    }
+}
+
+/// The language that a part was written in, where the build step knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Language {
+    /// C, C++ or another language that clang compiles.
+    Clang,
+    /// Rust.
+    Rust,
+}
+
+/// One entry of the table of contents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What its bytes are.
+    pub content: Content,
+    /// Where it came from.
+    pub origin: Origin,
+    /// In which language it was written.
+    pub language: Option<Language>,
+    /// Hash of its bytes.
+    pub hash: ContentHash,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Where its compressed bytes begin, counted from the end of the table of contents.
+    pub(crate) start: u64,
+    /// How many compressed bytes there are.
+    pub(crate) stored: u64,
+}
