@@ -1,0 +1,33 @@
+//! From the bitcode of a program's parts to one module, a program model and
+//! instrumented profiles.
+//!
+//! This is the only crate that knows LLVM. Each pass has its own file, and the
+//! passes run in the order in which they stand here:
+//!
+//! 1. [`merge`]: parse the parts, name their functions ([`ids`]), link them into
+//!    one module and make private what nobody outside needs ([`internalise`]).
+//! 2. [`sites`]: number every access and synchronising call.
+//!
+//! ```
+//! use bohr_instrument::merge::{Part, merge};
+//! use inkwell::context::Context;
+//!
+//! let context = Context::create();
+//! let empty = context.create_module("empty.c");
+//! let bitcode = empty.write_bitcode_to_memory();
+//! let bytes = bitcode.as_slice();
+//! let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+//! let merged = merge(&context, &[Part { name: "empty.o", bitcode: bytes }], &|_| false).unwrap();
+//! assert!(merged.excluded.is_empty());
+//! assert_eq!(merged.module.get_functions().count(), 0);
+//! ```
+
+mod body;
+pub mod calls;
+pub mod diagnostics;
+pub mod ids;
+pub mod internalise;
+pub mod merge;
+pub mod sites;
+
+pub use inkwell;

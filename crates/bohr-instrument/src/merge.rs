@@ -1,0 +1,223 @@
+//! All parts of a program as one module.
+//!
+//! The linker has already chosen the parts, archive members included, so LLVM's
+//! IR linker only has to resolve what a linker resolves among them: weak and
+//! common symbols, comdats, appending arrays. A part that cannot join (its
+//! module flags contradict those of the others, say) is left out and told, so
+//! that it can be compiled by itself and linked natively; one that is no
+//! bitcode of ours is refused.
+
+use crate::diagnostics::Diagnostics;
+use crate::{ids, internalise};
+use inkwell::context::Context;
+use inkwell::llvm_sys::linker::LLVMLinkModules2;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
+};
+use std::collections::BTreeSet;
+
+/// The bitcode of one object, with the name to speak of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Path of the object, or `archive(member)`.
+    pub name: &'a str,
+    /// What the compiler wrote.
+    pub bitcode: &'a [u8],
+}
+
+/// One module, and what did not fit in.
+pub struct Merged<'ctx> {
+    /// Every part that could be merged; functions carry their id ([`ids::function_id`]).
+    pub module: Module<'ctx>,
+    /// Parts left out, in the order given.
+    pub excluded: Vec<Excluded>,
+}
+
+/// A part that has to be compiled by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Its position among the parts given to [`merge`].
+    pub part: PartIndex,
+    /// What LLVM said.
+    pub reason: String,
+}
+
+/// Position of a part in the list given to [`merge`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartIndex(pub u32);
+
+/// Why parts cannot be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// Damaged, or written by a newer LLVM.
+    #[error(
+        "{part}: not bitcode that LLVM 22 can read ({reason}); rebuild it with `bohr cc` or `bohr cargo`"
+    )]
+    Unreadable {
+        /// The part.
+        part: String,
+        /// What LLVM said.
+        reason: String,
+    },
+    /// Made for another machine.
+    #[error("{part}: made for {triple}, expected x86_64 Linux; bohr controls x86-64 programs only")]
+    ForeignTarget {
+        /// The part.
+        part: String,
+        /// Its target.
+        triple: String,
+    },
+    /// Our bug: the merged module is not valid.
+    #[error("the merged module is not valid, which is a bug in bohr: {0}")]
+    Invalid(String),
+}
+
+/// Merges `parts` into one module and makes private every symbol for which
+/// `needed_outside` does not ask (see [`internalise`]).
+///
+/// # Errors
+/// If a part is not bitcode for x86-64 Linux that LLVM 22 can read.
+pub fn merge<'ctx>(
+    context: &'ctx Context,
+    parts: &[Part<'_>],
+    needed_outside: &dyn Fn(&str) -> bool,
+) -> Result<Merged<'ctx>, MergeError> {
+    let diagnostics = Diagnostics::collect(context);
+    let mut excluded: Vec<Excluded> = Vec::new();
+    let module = loop {
+        let left_out = excluded.iter().map(|excluded| excluded.part).collect();
+        match link(context, parts, &left_out, &diagnostics)? {
+            Ok(module) => break module,
+            // A failed link leaves a half-changed module: begin again without the part.
+            Err(failure) => excluded.push(failure),
+        }
+    };
+    excluded.sort_by_key(|excluded| excluded.part);
+    internalise::internalise(&module, needed_outside);
+    remove_unused(&module)?;
+    Ok(Merged { module, excluded })
+}
+
+fn link<'ctx>(
+    context: &'ctx Context,
+    parts: &[Part<'_>],
+    left_out: &BTreeSet<PartIndex>,
+    diagnostics: &Diagnostics<'_>,
+) -> Result<Result<Module<'ctx>, Excluded>, MergeError> {
+    let mut modules = Vec::with_capacity(parts.len());
+    for (index, part) in (0..).map(PartIndex).zip(parts) {
+        if !left_out.contains(&index) {
+            modules.push((index, parse(context, part, diagnostics)?));
+        }
+    }
+    let named: Vec<&Module<'ctx>> = modules.iter().map(|(_, module)| module).collect();
+    ids::name_functions(context, &named);
+
+    let merged = context.create_module("bohr");
+    let mut first = true;
+    for (part, module) in modules {
+        if first {
+            merged.set_triple(&module.get_triple());
+            merged.set_data_layout(&module.get_data_layout());
+            first = false;
+        }
+        // Compilers spell the same target differently (`pc`, `unknown`).
+        module.set_triple(&merged.get_triple());
+        if let Err(reason) = link_one(&merged, module, diagnostics) {
+            return Ok(Err(Excluded { part, reason }));
+        }
+    }
+    Ok(Ok(merged))
+}
+
+fn link_one<'ctx>(
+    merged: &Module<'ctx>,
+    part: Module<'ctx>,
+    diagnostics: &Diagnostics<'_>,
+) -> Result<(), String> {
+    let raw = part.as_mut_ptr();
+    std::mem::forget(part);
+    // SAFETY: both modules live in the same context; LLVM takes over the second
+    // whatever happens, hence the `forget`.
+    let failed = unsafe { LLVMLinkModules2(merged.as_mut_ptr(), raw) } != 0;
+    let said = diagnostics.take();
+    match (failed, said) {
+        (false, None) => Ok(()),
+        (_, said) => Err(said.unwrap_or_else(|| "the IR linker gave no reason".to_string())),
+    }
+}
+
+/// Reads one part.
+///
+/// # Errors
+/// If it is not bitcode for x86-64 Linux that LLVM 22 can read.
+pub fn parse<'ctx>(
+    context: &'ctx Context,
+    part: &Part<'_>,
+    diagnostics: &Diagnostics<'_>,
+) -> Result<Module<'ctx>, MergeError> {
+    let unreadable = |reason: String| MergeError::Unreadable {
+        part: part.name.to_string(),
+        reason,
+    };
+    let buffer = MemoryBuffer::create_from_memory_range_copy(part.bitcode, part.name);
+    let module = Module::parse_bitcode_from_buffer(&buffer, context)
+        .map_err(|message| unreadable(message.to_string()))?;
+    if let Some(reason) = diagnostics.take() {
+        return Err(unreadable(reason));
+    }
+    let triple = module.get_triple().as_str().to_string_lossy().into_owned();
+    if !is_supported(&triple) {
+        return Err(MergeError::ForeignTarget {
+            part: part.name.to_string(),
+            triple,
+        });
+    }
+    Ok(module)
+}
+
+/// Modules without a triple are generic bitcode and fit anywhere.
+fn is_supported(triple: &str) -> bool {
+    triple.is_empty()
+        || (triple.starts_with("x86_64") && triple.contains("linux") && !triple.ends_with("x32"))
+}
+
+/// Drops what nothing refers to any more, and bodies that are copies of
+/// functions defined elsewhere.
+fn remove_unused(module: &Module<'_>) -> Result<(), MergeError> {
+    let machine = target_machine(RelocMode::Static).map_err(MergeError::Invalid)?;
+    module
+        .run_passes(
+            "elim-avail-extern,globaldce",
+            &machine,
+            PassBuilderOptions::create(),
+        )
+        .map_err(|message| MergeError::Invalid(message.to_string()))?;
+    module
+        .verify()
+        .map_err(|message| MergeError::Invalid(message.to_string()))
+}
+
+/// A generic x86-64 machine: functions carry the user's processor and features
+/// as attributes.
+///
+/// # Errors
+/// If this LLVM was built without x86.
+pub fn target_machine(relocation: RelocMode) -> Result<TargetMachine, String> {
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = TargetTriple::create("x86_64-unknown-linux-gnu");
+    let target = Target::from_triple(&triple).map_err(|message| message.to_string())?;
+    target
+        .create_target_machine(
+            &triple,
+            "x86-64",
+            "",
+            inkwell::OptimizationLevel::Default,
+            relocation,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| "LLVM offers no machine for x86-64 Linux".to_string())
+}
