@@ -1,0 +1,364 @@
+//! Whether every number in a program leads somewhere. Programs are read from
+//! files; after this check, looking something up cannot panic.
+
+use crate::attribute::Attributes;
+use crate::constant::{ConstantExpression, ConstantValue};
+use crate::function::{Body, Function};
+use crate::ids::*;
+use crate::instruction::{Clause, Instruction, Operand, Operation, Value};
+use crate::program::Program;
+use crate::types::Type;
+use bohr_event::abi::SiteInfo;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, PrimaryMap};
+use thiserror::Error;
+
+/// What is wrong with a program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}")]
+pub struct Malformed {
+    /// The rule that is broken, and where.
+    pub what: String,
+}
+
+type Checked = Result<(), Malformed>;
+
+/// The rule, unless it holds.
+fn hold(holds: bool, rule: impl FnOnce() -> String) -> Checked {
+    match holds {
+        true => Ok(()),
+        false => Err(Malformed { what: rule() }),
+    }
+}
+
+/// That a number is one of the map's.
+fn within<K: EntityRef + std::fmt::Debug, V>(map: &PrimaryMap<K, V>, key: K) -> Checked {
+    hold(map.is_valid(key), || {
+        format!("{key:?} is not there; there are {}", map.len())
+    })
+}
+
+fn optional<K, V>(map: &PrimaryMap<K, V>, key: PackedOption<K>) -> Checked
+where
+    K: EntityRef + std::fmt::Debug + cranelift_entity::packed_option::ReservedValue,
+{
+    key.expand().map_or(Ok(()), |key| within(map, key))
+}
+
+impl Program {
+    /// Whether every number leads somewhere, parts come before what is made of
+    /// them, and functions and sites are in order.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check(&self) -> Result<(), Malformed> {
+        hold(self.texts.is_sound(), || {
+            "texts are cut within a character".into()
+        })?;
+        self.text(self.target)?;
+        self.module_assembly
+            .iter()
+            .try_for_each(|text| self.text(*text))?;
+        self.check_types()?;
+        self.check_constants()?;
+        self.check_attributes()?;
+        self.check_places()?;
+        self.check_globals()?;
+        for (number, function) in &self.functions {
+            self.check_function(number, function)?;
+        }
+        self.check_sites()
+    }
+
+    fn text(&self, text: TextNumber) -> Checked {
+        hold(text.index() < self.texts.len(), || {
+            format!("{text} is not there")
+        })
+    }
+
+    fn check_types(&self) -> Checked {
+        for (number, of) in &self.types {
+            let before = of.parts().iter().all(|part| *part < number);
+            hold(before, || format!("{number} is made of a later type"))?;
+            match of {
+                Type::Struct {
+                    name: Some(name), ..
+                } => self.text(*name)?,
+                Type::OpaqueStruct(name) | Type::Target(name) => self.text(*name)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check_constants(&self) -> Checked {
+        for (number, constant) in &self.constants {
+            within(&self.types, constant.of)?;
+            let before = constant.value.parts().iter().all(|part| *part < number);
+            hold(before, || format!("{number} is made of a later constant"))?;
+            self.check_constant(&constant.value)?;
+        }
+        for assembly in self.assembly.values() {
+            self.text(assembly.text)?;
+            self.text(assembly.constraints)?;
+        }
+        Ok(())
+    }
+
+    fn check_constant(&self, value: &ConstantValue) -> Checked {
+        match value {
+            ConstantValue::Global(global) => within(&self.globals, *global),
+            ConstantValue::Function(function) => within(&self.functions, *function),
+            ConstantValue::Alias(alias) => within(&self.aliases, *alias),
+            ConstantValue::Assembly(assembly) => within(&self.assembly, *assembly),
+            ConstantValue::Opaque(text) => self.text(*text),
+            ConstantValue::Block(function, block) => {
+                within(&self.functions, *function)?;
+                let body = self.functions[*function].body.as_ref();
+                let there = body.is_some_and(|body| body.blocks.is_valid(*block));
+                hold(there, || format!("{block} of {function} is not there"))
+            }
+            ConstantValue::Expression(ConstantExpression::ElementPointer { source, .. }) => {
+                within(&self.types, *source)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_attributes(&self) -> Checked {
+        let of_attributes = |attributes: &Attributes| {
+            std::iter::once(&attributes.result)
+                .chain(&attributes.parameters)
+                .flat_map(|parameter| [parameter.by_value, parameter.struct_return])
+                .flatten()
+                .try_for_each(|of| within(&self.types, of))
+        };
+        self.attributes.values().try_for_each(of_attributes)
+    }
+
+    fn check_places(&self) -> Checked {
+        for file in self.files.values() {
+            self.text(file.path)?;
+            self.text(file.directory)?;
+        }
+        for scope in self.scopes.values() {
+            self.text(scope.name)?;
+            self.text(scope.linkage_name)?;
+            optional(&self.files, scope.file)?;
+        }
+        for (number, location) in &self.locations {
+            within(&self.scopes, location.scope)?;
+            let outer = location.inlined_at.expand();
+            hold(outer.is_none_or(|outer| outer < number), || {
+                format!("{number} is inlined at a later place")
+            })?;
+        }
+        for unit in self.units.values() {
+            within(&self.files, unit.file)?;
+            self.text(unit.producer)?;
+        }
+        Ok(())
+    }
+
+    fn check_globals(&self) -> Checked {
+        for global in self.globals.values() {
+            self.text(global.name)?;
+            within(&self.types, global.of)?;
+            optional(&self.constants, global.initialiser)?;
+        }
+        for alias in self.aliases.values() {
+            self.text(alias.name)?;
+            within(&self.constants, alias.target)?;
+        }
+        Ok(())
+    }
+
+    fn check_function(&self, number: FunctionNumber, function: &Function) -> Checked {
+        self.text(function.name)?;
+        self.text(function.symbol)?;
+        within(&self.types, function.signature)?;
+        within(&self.attributes, function.attributes)?;
+        optional(&self.functions, function.personality)?;
+        optional(&self.units, function.unit)?;
+        optional(&self.files, function.file)?;
+        let is_function = matches!(self.types[function.signature], Type::Function { .. });
+        hold(is_function, || format!("{number} has no function's type"))?;
+        if let Some(before) = number.index().checked_sub(1) {
+            let before = &self.functions[FunctionNumber::new(before)];
+            let sorted = match (&before.body, &function.body) {
+                (Some(_), Some(_)) => before.id < function.id,
+                (None, Some(_)) => false,
+                _ => true,
+            };
+            hold(sorted, || format!("{number} is not in the order of ids"))?;
+        }
+        match &function.body {
+            Some(body) => BodyCheck {
+                program: self,
+                body,
+                parameters: self.parameters(number).len(),
+                function: number,
+            }
+            .check(),
+            None => Ok(()),
+        }
+    }
+
+    fn check_sites(&self) -> Checked {
+        let expected = crate::build::first_sites(self);
+        hold(self.first_sites == expected, || {
+            "the index of sites is wrong".into()
+        })?;
+        let all = self.sites.as_values_slice();
+        let sorted = all.windows(2).all(|pair| {
+            (pair[0].function, pair[0].instruction) < (pair[1].function, pair[1].instruction)
+        });
+        hold(sorted, || "sites are not in order".into())?;
+        for (number, site) in &self.sites {
+            let body = self
+                .functions
+                .get(site.function)
+                .and_then(|function| function.body.as_ref());
+            let there = body.is_some_and(|body| body.instructions.is_valid(site.instruction));
+            let info = SiteInfo(site.packed);
+            let known = info.kind().is_some() && info.order().is_some();
+            hold(there && known, || format!("{number} is no site"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The check of one body.
+struct BodyCheck<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    parameters: usize,
+    function: FunctionNumber,
+}
+
+impl BodyCheck<'_> {
+    fn check(&self) -> Checked {
+        let function = self.function;
+        self.check_blocks()?;
+        for call in self.body.calls.values() {
+            within(&self.program.types, call.signature)?;
+            within(&self.program.attributes, call.attributes)?;
+            let lists =
+                self.body.values.holds(call.arguments) && self.body.values.holds(call.bundled);
+            hold(lists, || {
+                format!("a call in {function} has no such arguments")
+            })?;
+            self.value(call.callee)?;
+        }
+        let (body, program) = (self.body, self.program);
+        body.values
+            .all()
+            .iter()
+            .try_for_each(|value| self.value(*value))?;
+        for incoming in body.incoming.all() {
+            within(&body.blocks, incoming.from)?;
+            self.value(incoming.value)?;
+        }
+        for case in body.cases.all() {
+            within(&program.constants, case.value)?;
+            within(&body.blocks, case.target)?;
+        }
+        body.targets
+            .all()
+            .iter()
+            .try_for_each(|block| within(&body.blocks, *block))?;
+        for Clause::Catch(constant) | Clause::Filter(constant) in body.clauses.all() {
+            within(&program.constants, *constant)?;
+        }
+        body.instructions
+            .values()
+            .try_for_each(|instruction| self.instruction(instruction))
+    }
+
+    /// Blocks begin in order, none is empty, and each ends with its only terminator.
+    fn check_blocks(&self) -> Checked {
+        let (body, function) = (self.body, self.function);
+        let firsts: Vec<usize> = body
+            .blocks
+            .values()
+            .map(|block| block.first.index())
+            .collect();
+        let rising = firsts.first() == Some(&0) && firsts.windows(2).all(|pair| pair[0] < pair[1]);
+        let count = body.instructions.len();
+        hold(
+            rising && firsts.last().is_some_and(|last| *last < count),
+            || format!("the blocks of {function} are not in order"),
+        )?;
+        let ends = firsts[1..].iter().copied().chain([count]);
+        let terminators = body
+            .instructions
+            .iter()
+            .filter(|(_, instruction)| instruction.operation.is_terminator())
+            .map(|(number, _)| number.index() + 1);
+        hold(ends.eq(terminators), || {
+            format!("a block of {function} does not end with its only terminator")
+        })
+    }
+
+    fn value(&self, value: Value) -> Checked {
+        match value.operand() {
+            Operand::Instruction(number) => within(&self.body.instructions, number),
+            Operand::Constant(number) => within(&self.program.constants, number),
+            Operand::Argument(number) => hold(number.index() < self.parameters, || {
+                format!("{} has no {number}", self.function)
+            }),
+        }
+    }
+
+    fn instruction(&self, instruction: &Instruction) -> Checked {
+        use Operation::*;
+        let (body, program) = (self.body, self.program);
+        within(&program.types, instruction.result)?;
+        optional(&program.locations, instruction.location)?;
+        let lists = match instruction.operation {
+            Switch { cases, .. } => body.cases.holds(cases),
+            IndirectBranch { targets, .. }
+            | CallBranch { targets, .. }
+            | OpaqueTerminator { targets, .. } => body.targets.holds(targets),
+            Phi { incoming } => body.incoming.holds(incoming),
+            ElementPointer { indices, .. } => body.values.holds(indices),
+            ExtractValue { path, .. } | InsertValue { path, .. } => body.paths.holds(path),
+            Shuffle { mask, .. } => body.paths.holds(mask),
+            LandingPad { clauses, .. } => body.clauses.holds(clauses),
+            Opaque { operands, .. } => body.values.holds(operands),
+            _ => true,
+        };
+        hold(lists, || {
+            format!("a list in {} is not there", self.function)
+        })?;
+        if let Some(call) = instruction.operation.call() {
+            within(&body.calls, call)?;
+        }
+        match instruction.operation {
+            StackSlot { allocated, .. } => within(&program.types, allocated)?,
+            ElementPointer { source, .. } => within(&program.types, source)?,
+            Opaque { what, .. } | OpaqueTerminator { what, .. } => program.text(what)?,
+            Branch { target } => within(&body.blocks, target)?,
+            ConditionalBranch {
+                then, otherwise, ..
+            } => {
+                within(&body.blocks, then)?;
+                within(&body.blocks, otherwise)?;
+            }
+            Switch { default, .. } => within(&body.blocks, default)?,
+            Invoke { normal, unwind, .. } => {
+                within(&body.blocks, normal)?;
+                within(&body.blocks, unwind)?;
+            }
+            CallBranch { fallthrough, .. } => within(&body.blocks, fallthrough)?,
+            _ => {}
+        }
+        let mut result = Ok(());
+        body.for_each_operand(instruction, |value| {
+            if result.is_ok() {
+                result = self.value(value);
+            }
+        });
+        result
+    }
+}

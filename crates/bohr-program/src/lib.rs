@@ -1,0 +1,49 @@
+//! The program model: every instruction of a program with operands, types and
+//! debug location; constants, globals and data layout; and what is known about
+//! functions outside. Made once per program from LLVM IR, by a crate that knows
+//! LLVM; everything that asks about programs asks this model.
+//!
+//! Start at [`Program`]. A [`Function`] has a [`Body`] of [`Instruction`]s, each
+//! with an [`Operation`]. [`ProgramBuilder`] puts programs together.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod attribute;
+mod build;
+mod check;
+mod constant;
+mod function;
+mod ids;
+mod instruction;
+mod layout;
+mod location;
+mod operands;
+mod operator;
+mod pool;
+mod program;
+mod size;
+mod taken;
+#[cfg(test)]
+mod tests;
+mod text;
+mod types;
+
+pub use address::Step;
+pub use attribute::{Attributes, Effect, FunctionFlags, MemoryEffects, Parameter, ParameterFlags};
+pub use build::{BodyBuilder, ProgramBuilder};
+pub use check::Malformed;
+pub use constant::{Assembly, Constant, ConstantExpression, ConstantValue};
+pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
+pub use ids::*;
+pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};
+pub use layout::{DataLayout, LayoutError, Layouts, TypeLayout};
+pub use location::{Location, Scope, SourceFile};
+pub use operator::{
+    Access, BinaryOperator, CastOperator, FloatPredicate, IntegerPredicate, OperationFlags,
+    UpdateOperator,
+};
+pub use pool::{List, Pool};
+pub use program::{Alias, Global, Program, Site};
+pub use text::Texts;
+pub use types::{FloatKind, Type};
