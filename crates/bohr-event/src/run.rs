@@ -17,6 +17,12 @@ impl ThreadIndex {
     /// The main thread's.
     pub const MAIN: ThreadIndex = ThreadIndex(0);
 
+    /// The thread as the object of an operation: no address of the program.
+    #[must_use]
+    pub fn object(self) -> u64 {
+        1 << 63 | u64::from(self.0)
+    }
+
     /// For use with slices that are kept per thread.
     #[must_use]
     pub fn position(self) -> usize {
@@ -64,7 +70,9 @@ pub struct Operation {
     pub order: MemoryOrder,
     /// How many bytes from `object` on it touches; 0 where that says nothing.
     pub size: u32,
-    /// On what: the address accessed, the lock, the condition, the thread joined.
+    /// On what: the address accessed, the lock, the condition. The start and
+    /// exit of a thread, its creation and a join of it all name that thread, by
+    /// [`ThreadIndex::object`].
     pub object: u64,
     /// Where in the program.
     pub place: PlaceNumber,
@@ -105,10 +113,7 @@ impl Operation {
     /// Whether `object` names something that others can touch as well.
     fn touches(&self) -> bool {
         use EventKind::*;
-        !matches!(
-            self.kind,
-            Start | Fence | Yield | Sleep | Handle | External | Alloc
-        )
+        !matches!(self.kind, Fence | Yield | Sleep | Handle | External | Alloc)
     }
 
     /// Whether it leaves what it touches as it was.

@@ -33,11 +33,28 @@
 
 extern crate alloc;
 
+mod feedback;
+#[cfg(test)]
+mod machine;
+mod pct;
 mod plan;
+mod pos;
 mod random;
+mod replay;
+mod report;
+mod restricted;
+pub mod search;
+mod sequential;
 mod strategy;
+mod surw;
+mod systematic;
 mod walk;
 
-pub use plan::{Plan, Rule};
+pub use feedback::{ReadsFrom, Wish};
+pub use plan::{Follow, Plan, Rule};
 pub use random::Random;
+pub use replay::{Fidelity, Followed};
+pub use report::read as read_report;
 pub use strategy::{Decision, Divergence, Grant, Pending, Stop, Strategy, Used, View};
+pub use surw::Profile;
+pub use systematic::{Branch, Turn};

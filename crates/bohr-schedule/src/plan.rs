@@ -1,8 +1,21 @@
 //! A plan is all that a run's strategy is made from, as plain data: the
 //! explorer sends it to the runtime, and bug files keep it.
 
-use crate::{Strategy, walk::RandomWalk};
-use alloc::boxed::Box;
+use crate::{
+    Strategy,
+    feedback::{Feedback, Wish},
+    pct::Pct,
+    pos::PartialOrderSampling,
+    replay::{Fidelity, Replay},
+    report,
+    restricted::Restricted,
+    sequential::Sequential,
+    surw::{Profile, SelectivelyUniform},
+    systematic::{Branch, Systematic},
+    walk::RandomWalk,
+};
+use alloc::{boxed::Box, vec::Vec};
+use bohr_event::{PlaceNumber, Schedule};
 use serde::{Deserialize, Serialize};
 
 /// By which rule threads are picked.
@@ -10,6 +23,40 @@ use serde::{Deserialize, Serialize};
 pub enum Rule {
     /// Any enabled thread at every event.
     Random,
+    /// Random priorities and a few changes of them.
+    Pct {
+        /// The depth of the bugs looked for, at least 1.
+        depth: u32,
+        /// About how many events a run has.
+        length: u64,
+    },
+    /// Random priorities of events.
+    Pos,
+    /// Every interleaving of the interesting events is equally likely.
+    Surw(Profile),
+    /// Nobody is preempted.
+    Sequential,
+    /// One run of a depth-first search.
+    Systematic(Branch),
+    /// One run of a reads-from search.
+    Feedback {
+        /// Takes the place of the run's seed.
+        seed: u64,
+        /// What to steer towards.
+        wishes: Vec<Wish>,
+    },
+}
+
+/// A schedule to follow before the rule takes over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follow {
+    /// The schedule.
+    pub schedule: Schedule<PlaceNumber>,
+    /// How closely.
+    pub fidelity: Fidelity,
+    /// Whether the rule takes over where the schedule ends or is left. If not,
+    /// the run stops there.
+    pub then_rule: bool,
 }
 
 /// A rule with what it needs to know. With a seed it determines a run.
@@ -17,21 +64,128 @@ pub enum Rule {
 pub struct Plan {
     /// How to pick.
     pub rule: Rule,
+    /// Memory accesses at which a thread can be preempted, sorted; everywhere
+    /// if `None`. Other events are always points of preemption.
+    pub points: Option<Vec<PlaceNumber>>,
+    /// What to follow first.
+    pub follow: Option<Follow>,
 }
 
 impl Plan {
     /// A plan that knows nothing but its rule.
     #[must_use]
     pub fn new(rule: Rule) -> Plan {
-        Plan { rule }
+        Plan {
+            rule,
+            points: None,
+            follow: None,
+        }
+    }
+
+    /// A plan that follows a schedule event for event and does nothing else.
+    #[must_use]
+    pub fn replay(schedule: Schedule<PlaceNumber>) -> Plan {
+        let follow = Follow {
+            schedule,
+            fidelity: Fidelity::Exact,
+            then_rule: false,
+        };
+        Plan {
+            follow: Some(follow),
+            ..Plan::new(Rule::Sequential)
+        }
     }
 
     /// The strategy of one run. It borrows from the plan, so that a process
     /// that runs many seeds unpacks a long schedule only once.
     #[must_use]
     pub fn strategy(&self, seed: u64) -> Box<dyn Strategy + '_> {
-        match &self.rule {
+        match &self.follow {
+            None => self.by_rule(seed),
+            Some(follow) => {
+                let then = follow.then_rule.then(|| self.by_rule(seed));
+                Box::new(Replay::new(&follow.schedule, follow.fidelity, then))
+            }
+        }
+    }
+
+    fn by_rule(&self, seed: u64) -> Box<dyn Strategy + '_> {
+        let strategy: Box<dyn Strategy + '_> = match &self.rule {
             Rule::Random => Box::new(RandomWalk::new(seed)),
+            Rule::Pct { depth, length } => Box::new(Pct::new(seed, *depth, *length)),
+            Rule::Pos => Box::new(PartialOrderSampling::new(seed)),
+            Rule::Surw(profile) => Box::new(SelectivelyUniform::new(seed, profile)),
+            Rule::Sequential => Box::new(Sequential),
+            Rule::Systematic(branch) => Box::new(Systematic::new(branch)),
+            Rule::Feedback { seed, wishes } => Box::new(Feedback::new(*seed, wishes)),
+        };
+        match &self.points {
+            None => strategy,
+            Some(points) => Box::new(Restricted::new(points, strategy)),
+        }
+    }
+
+    /// The plan as bytes, for the process that carries it out.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        report::write(self)
+    }
+
+    /// The plan in these bytes; `None` if they are no plan of this version.
+    ///
+    /// ```
+    /// use bohr_schedule::{Plan, Rule};
+    /// let plan = Plan::new(Rule::Pct { depth: 3, length: 1_000 });
+    /// assert_eq!(Plan::from_bytes(&plan.to_bytes()), Some(plan));
+    /// assert_eq!(Plan::from_bytes(&[0xff; 3]), None);
+    /// ```
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Plan> {
+        report::read(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{lost_update, run};
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn rules() -> Vec<Rule> {
+        vec![
+            Rule::Random,
+            Rule::Pct {
+                depth: 3,
+                length: 20,
+            },
+            Rule::Pos,
+            Rule::Surw(Profile::default()),
+            Rule::Sequential,
+            Rule::Systematic(Branch::default()),
+            Rule::Feedback {
+                seed: 4,
+                wishes: Vec::new(),
+            },
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn plan_and_seed_determine_the_run(rule in prop::sample::select(rules()), seed: u64) {
+            let plan = Plan::new(rule);
+            let again = Plan::from_bytes(&plan.to_bytes()).unwrap();
+            let program = lost_update();
+            let first = run(&program, &mut *plan.strategy(seed)).machine.trace;
+            let second = run(&program, &mut *again.strategy(seed)).machine.trace;
+            prop_assert_eq!(first, second);
+        }
+
+        #[test]
+        fn any_bytes_are_a_plan_or_none(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Some(plan) = Plan::from_bytes(&bytes) {
+                drop(run(&lost_update(), &mut *plan.strategy(1)));
+            }
         }
     }
 }

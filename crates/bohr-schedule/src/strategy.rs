@@ -42,7 +42,8 @@ pub struct Used {
 pub struct View<'a> {
     /// By thread index; stale for threads that have ended.
     pub pending: &'a [Pending],
-    /// The threads whose pending operation is possible now, ascending, at least one.
+    /// The threads whose pending operation is possible now, ascending; at least
+    /// one whenever a decision is asked for.
     pub enabled: &'a [ThreadIndex],
     /// The grant before; `None` at the first decision of a run.
     pub last: Option<Used>,
@@ -201,9 +202,10 @@ pub trait Strategy {
     /// operation has. The answer is below `options`; 0 is the ordinary one.
     fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32;
 
-    /// What the strategy has learnt, for the search that made its plan; asked
-    /// for once, at the end of the run.
-    fn report(&self) -> &[u8] {
+    /// The run is over, at the state `end`, where nobody need be enabled. What
+    /// has the strategy learnt, for the search that made its plan?
+    fn report(&mut self, end: &View<'_>) -> &[u8] {
+        let _ = end;
         &[]
     }
 }

@@ -1,0 +1,157 @@
+//! Probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi,
+//! Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of
+//! Finding Bugs", ASPLOS 2010.
+//!
+//! Threads get random priorities and the highest enabled one runs. At d − 1
+//! random events the running thread falls below all that came before. A bug of
+//! depth d among n threads and k events is found with probability at least
+//! 1 / (n · k^(d−1)).
+//!
+//! Deviations: a new thread draws its priority when it starts (the paper knows
+//! the number of threads beforehand; random 63-bit numbers are as good as a
+//! random permutation). A thread that spins falls below all others, as the
+//! paper's implementation does at a yield: otherwise it would starve the one
+//! that it waits for.
+
+use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
+use alloc::vec::Vec;
+use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
+
+/// Priorities of threads that have not been lowered lie above this.
+const UNLOWERED: i64 = 1 << 62;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Pct {
+    random: Random,
+    /// By thread index; the highest goes first.
+    priorities: Vec<i64>,
+    /// Event numbers before which the running thread is lowered; descending, so
+    /// that the next one is at the end.
+    changes: Vec<u64>,
+    /// Decisions made; every grant is for one event.
+    executed: u64,
+    /// The priority that the last spinner fell to.
+    lowest: i64,
+}
+
+impl Pct {
+    /// For bugs of this depth, in runs of about `length` events.
+    #[must_use]
+    pub fn new(seed: u64, depth: u32, length: u64) -> Pct {
+        let mut random = Random::new(seed);
+        let mut changes: Vec<u64> = (1..depth).map(|_| random.below(length.max(1))).collect();
+        changes.sort_unstable_by(|a, b| b.cmp(a));
+        Pct {
+            random,
+            priorities: Vec::new(),
+            changes,
+            executed: 0,
+            lowest: 0,
+        }
+    }
+
+    fn highest(&self, view: &View<'_>) -> ThreadIndex {
+        let mut best = view.enabled[0];
+        for &thread in &view.enabled[1..] {
+            if self.priorities[thread.position()] > self.priorities[best.position()] {
+                best = thread;
+            }
+        }
+        best
+    }
+
+    fn lower_spinners(&mut self, view: &View<'_>) {
+        if let Some(last) = view.last
+            && view.spins(last.thread)
+        {
+            self.lowest -= 1;
+            self.priorities[last.thread.position()] = self.lowest;
+        }
+    }
+}
+
+impl Strategy for Pct {
+    fn thread_started(&mut self, thread: ThreadIndex, _: &ThreadPath) {
+        let needed = self.priorities.len().max(thread.position() + 1);
+        self.priorities.resize(needed, 0);
+        self.priorities[thread.position()] = UNLOWERED + (self.random.bits() >> 3) as i64;
+    }
+
+    fn decide(&mut self, view: &View<'_>) -> Decision {
+        self.lower_spinners(view);
+        let mut thread = self.highest(view);
+        while self.changes.last() == Some(&self.executed) {
+            self.changes.pop();
+            // The change points still to come are below this one's priority.
+            self.priorities[thread.position()] = 1 + self.changes.len() as i64;
+            thread = self.highest(view);
+        }
+        self.executed += 1;
+        Decision::Run(Grant::once(thread))
+    }
+
+    fn choose(&mut self, _: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
+        pick_outcome(&mut self.random, kind, options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Outcome, Program, Step::*, lost_update, run};
+    use alloc::vec;
+
+    fn found(program: &Program, depth: u32, length: u64, seeds: u64) -> u64 {
+        let fails = |seed: &u64| {
+            let outcome = run(program, &mut Pct::new(*seed, depth, length)).outcome;
+            matches!(outcome, Outcome::Failed(_) | Outcome::Deadlock)
+        };
+        (0..seeds).filter(fails).count() as u64
+    }
+
+    /// The guarantee, tested where the bound is a sizeable number. Three
+    /// standard deviations below the bound still counts as holding it.
+    fn holds(program: &Program, depth: u32, threads: u64, events: u64) {
+        let seeds = 4_000;
+        let bound = 1.0 / (threads as f64 * (events as f64).powi(depth as i32 - 1));
+        let expected = bound * seeds as f64;
+        let slack = 3.0 * expected.sqrt();
+        let hits = found(program, depth, events, seeds) as f64;
+        assert!(
+            hits >= expected - slack,
+            "{hits} of {seeds}, bound {expected}"
+        );
+    }
+
+    #[test]
+    fn depth_one_is_an_order_of_two_threads() {
+        // Fails only if thread 2 runs before thread 1 and after main's end.
+        let program = vec![
+            vec![Fork(1), Fork(2)],
+            vec![Set(0, 1)],
+            vec![Read(0), FailIf(0)],
+        ];
+        holds(&program, 1, 3, 9);
+    }
+
+    #[test]
+    fn depth_two_is_a_preemption_between_two_events() {
+        holds(&lost_update(), 2, 3, 16);
+        assert_eq!(
+            found(&lost_update(), 1, 16, 500),
+            0,
+            "depth 1 never preempts"
+        );
+    }
+
+    #[test]
+    fn depth_three_needs_two_preemptions() {
+        let program = vec![
+            vec![Fork(1), Fork(2)],
+            vec![Set(0, 1), Set(0, 2), Set(1, 1)],
+            vec![Set(1, 0), Read(0), FailIf(9), Read(1), FailIf(1)],
+        ];
+        holds(&program, 3, 3, 13);
+    }
+}

@@ -1,0 +1,377 @@
+//! Depth-first search over all schedules of a program, without and with a
+//! bound on preemptions.
+//!
+//! Without a bound it prunes with sleep sets (see `systematic`): every
+//! Mazurkiewicz trace of the program is run to its end exactly once. Every
+//! enabled thread is a branch; there are no persistent or source sets, so runs
+//! that are pruned on the way still cost something.
+//!
+//! With a bound it is CHESS: Musuvathi, Qadeer, "Iterative Context Bounding for
+//! Systematic Testing of Multithreaded Programs", PLDI 2007: all schedules with
+//! no preemption, then with one, and so on. Deviations: a deeper iteration
+//! repeats the shallower ones (the paper queues what the bound cut off, which
+//! takes memory in proportion to the program's length), and sleep sets are off,
+//! since they are unsound under a bound.
+
+use super::Search;
+use crate::{
+    Plan, Rule, report,
+    systematic::{Branch, Node, Turn, dependent},
+};
+use alloc::vec::Vec;
+use bohr_event::{Operation, ThreadIndex};
+
+/// A point of the current path at which the search can turn elsewhere.
+#[derive(Clone, Debug)]
+enum Fork {
+    Threads {
+        options: Vec<(ThreadIndex, Operation)>,
+        current: Option<ThreadIndex>,
+        picked: ThreadIndex,
+        /// Not to be taken: asleep when the search came here, or done since.
+        closed: Vec<ThreadIndex>,
+        /// Preemptions on the way here.
+        preemptions: u32,
+    },
+    Outcomes {
+        options: u32,
+        picked: u32,
+    },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct DepthFirst {
+    path: Vec<Fork>,
+    /// `None`: no bound, sleep sets on.
+    bound: Option<u32>,
+    /// Whether the bound cut anything off in this iteration.
+    cut: bool,
+    begun: bool,
+}
+
+impl DepthFirst {
+    /// All schedules, one of each equivalence class.
+    #[must_use]
+    pub fn exhaustive() -> DepthFirst {
+        DepthFirst {
+            path: Vec::new(),
+            bound: None,
+            cut: false,
+            begun: false,
+        }
+    }
+
+    /// All schedules in the order of their number of preemptions.
+    #[must_use]
+    pub fn bounded() -> DepthFirst {
+        DepthFirst {
+            bound: Some(0),
+            ..DepthFirst::exhaustive()
+        }
+    }
+
+    /// The number of preemptions now allowed.
+    #[must_use]
+    pub fn bound(&self) -> Option<u32> {
+        self.bound
+    }
+
+    /// Who sleeps behind the last point of the path.
+    fn asleep(&self) -> Vec<ThreadIndex> {
+        let threads = self.path.iter().rev().find_map(|fork| match fork {
+            Fork::Threads {
+                options,
+                picked,
+                closed,
+                ..
+            } => Some((options, picked, closed)),
+            Fork::Outcomes { .. } => None,
+        });
+        match (threads, self.bound) {
+            (Some((options, picked, closed)), None) => sleep_after(options, *picked, closed),
+            _ => Vec::new(),
+        }
+    }
+
+    fn preemptions(&self) -> u32 {
+        let last = self.path.iter().rev().find_map(|fork| match fork {
+            Fork::Threads {
+                current,
+                picked,
+                preemptions,
+                ..
+            } => Some(preemptions + u32::from(is_preemption(*current, *picked))),
+            Fork::Outcomes { .. } => None,
+        });
+        last.unwrap_or(0)
+    }
+
+    fn branch(&self) -> Branch {
+        let turn = |fork: &Fork| match fork {
+            Fork::Threads { picked, .. } => Turn::Thread(*picked),
+            Fork::Outcomes { picked, .. } => Turn::Answer(*picked),
+        };
+        Branch {
+            turns: self.path.iter().map(turn).collect(),
+            asleep: self.asleep(),
+        }
+    }
+
+    /// Turns elsewhere at the last point where that is possible.
+    fn advance(&mut self) -> bool {
+        while let Some(mut fork) = self.path.pop() {
+            if self.turn(&mut fork) {
+                self.path.push(fork);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn turn(&mut self, fork: &mut Fork) -> bool {
+        match fork {
+            Fork::Outcomes { options, picked } => {
+                *picked += 1;
+                *picked < *options
+            }
+            Fork::Threads {
+                options,
+                current,
+                picked,
+                closed,
+                preemptions,
+            } => {
+                closed.push(*picked);
+                let open = options.iter().map(|option| option.0);
+                let mut open = open.filter(|thread| !closed.contains(thread));
+                let affordable = |thread: &ThreadIndex| {
+                    let spent = *preemptions + u32::from(is_preemption(*current, *thread));
+                    self.bound.is_none_or(|bound| spent <= bound)
+                };
+                let left = open.clone().count();
+                match open.find(affordable) {
+                    Some(thread) => *picked = thread,
+                    None => {
+                        self.cut |= left > 0;
+                        return false;
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    fn deepen(&mut self) -> bool {
+        let Some(bound) = self.bound.filter(|_| self.cut) else {
+            return false;
+        };
+        self.bound = Some(bound + 1);
+        self.cut = false;
+        true
+    }
+}
+
+fn is_preemption(current: Option<ThreadIndex>, picked: ThreadIndex) -> bool {
+    current.is_some_and(|current| current != picked)
+}
+
+/// Those closed to the step that `picked` takes and independent of it.
+fn sleep_after(
+    options: &[(ThreadIndex, Operation)],
+    picked: ThreadIndex,
+    closed: &[ThreadIndex],
+) -> Vec<ThreadIndex> {
+    let step = |thread: ThreadIndex| options.iter().find(|option| option.0 == thread);
+    let Some((_, taken)) = step(picked) else {
+        return Vec::new();
+    };
+    let sleeps = |thread: &&ThreadIndex| {
+        step(**thread).is_some_and(|(_, operation)| !dependent(operation, taken))
+    };
+    closed.iter().filter(sleeps).copied().collect()
+}
+
+impl Search for DepthFirst {
+    fn next_plan(&mut self) -> Option<Plan> {
+        let first = !core::mem::replace(&mut self.begun, true);
+        if !first && !self.advance() && !self.deepen() {
+            return None;
+        }
+        Some(Plan::new(Rule::Systematic(self.branch())))
+    }
+
+    fn learn(&mut self, report: &[u8]) {
+        let Some(nodes) = report::read::<Vec<Node>>(report) else {
+            return;
+        };
+        for node in nodes {
+            let fork = match node {
+                Node::Outcomes(options) => Fork::Outcomes { options, picked: 0 },
+                Node::Threads {
+                    options,
+                    current,
+                    picked,
+                } => Fork::Threads {
+                    closed: self.asleep(),
+                    preemptions: self.preemptions(),
+                    options,
+                    current,
+                    picked,
+                },
+            };
+            self.path.push(fork);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Machine, Outcome, Program, Step, crossed_locks, enumerate, run};
+    use alloc::{
+        collections::{BTreeMap, BTreeSet},
+        vec,
+    };
+    use proptest::prelude::*;
+
+    type Trace = Vec<(ThreadIndex, Operation)>;
+
+    fn explore(program: &Program, mut search: DepthFirst, most: usize) -> Vec<(Outcome, Trace)> {
+        let mut found = Vec::new();
+        while let Some(plan) = search.next_plan() {
+            let run = run(program, &mut *plan.strategy(0));
+            search.learn(&run.report);
+            found.push((run.outcome, run.machine.trace));
+            assert!(found.len() < most, "the search does not end");
+        }
+        found
+    }
+
+    /// The definition of a Mazurkiewicz trace: for every pair of dependent
+    /// events, named by thread and number within the thread, which is first.
+    fn order_of_dependents(trace: &Trace) -> BTreeSet<((u32, u32), (u32, u32))> {
+        let mut counts = BTreeMap::<u32, u32>::new();
+        let named: Vec<_> = trace
+            .iter()
+            .map(|(thread, operation)| {
+                let count = counts.entry(thread.0).or_default();
+                *count += 1;
+                ((thread.0, *count), operation)
+            })
+            .collect();
+        let mut order = BTreeSet::new();
+        for (position, (first, operation)) in named.iter().enumerate() {
+            for (second, later) in &named[position + 1..] {
+                if first.0 != second.0 && dependent(operation, later) {
+                    order.insert((*first, *second));
+                }
+            }
+        }
+        // Threads without dependent events count with their length.
+        order.extend(
+            counts
+                .iter()
+                .map(|(thread, count)| ((*thread, *count), (0, 0))),
+        );
+        order
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0u8..2).prop_map(Step::Read),
+            (0u8..2).prop_map(|variable| Step::Add(variable, 1)),
+            (0u8..2).prop_map(|variable| Step::Set(variable, 5)),
+            Just(Step::Signal(0)),
+        ]
+    }
+
+    /// Bodies of plain steps, some of them inside a lock.
+    fn body() -> impl Strategy<Value = Vec<Step>> {
+        (
+            prop::collection::vec(step(), 0..3),
+            prop::option::of(0u8..2),
+            any::<bool>(),
+        )
+            .prop_map(|(mut steps, lock, waits)| {
+                if let Some(lock) = lock {
+                    steps.insert(0, Step::Lock(lock));
+                    if waits {
+                        steps.push(Step::Wait { condition: 0, lock });
+                    }
+                    steps.push(Step::Unlock(lock));
+                }
+                steps
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn every_trace_once_and_none_twice(one in body(), two in body()) {
+            let program = vec![vec![Step::Fork(1), Step::Fork(2)], one, two];
+            let all = enumerate(&program);
+            prop_assume!(all.len() < 20_000);
+            let naive: BTreeSet<_> = all.iter().map(|run| order_of_dependents(&run.1)).collect();
+            let runs = explore(&program, DepthFirst::exhaustive(), 100_000);
+            let complete: Vec<_> = runs.iter().filter(|run| run.0 != Outcome::Stopped).collect();
+            let found: BTreeSet<_> =
+                complete.iter().map(|run| order_of_dependents(&run.1)).collect();
+            prop_assert_eq!(&found, &naive);
+            prop_assert_eq!(complete.len(), found.len(), "an equivalent run was repeated");
+            let outcomes = |runs: &mut dyn Iterator<Item = Outcome>| runs.collect::<BTreeSet<_>>();
+            prop_assert_eq!(
+                outcomes(&mut complete.iter().map(|run| run.0.clone())),
+                outcomes(&mut all.iter().map(|run| run.0.clone()))
+            );
+        }
+
+        #[test]
+        fn the_deepest_bound_sees_every_schedule(one in body(), two in body()) {
+            let program = vec![vec![Step::Fork(1), Step::Fork(2)], one, two];
+            let all: BTreeSet<_> = enumerate(&program).into_iter().map(|run| threads(&run.1)).collect();
+            prop_assume!(all.len() < 3_000);
+            let runs = explore(&program, DepthFirst::bounded(), 100_000);
+            let found: BTreeSet<_> = runs.iter().map(|run| threads(&run.1)).collect();
+            prop_assert_eq!(found, all);
+        }
+    }
+
+    fn threads(trace: &Trace) -> Vec<u32> {
+        trace.iter().map(|event| event.0.0).collect()
+    }
+
+    fn preemptions(program: &Program, trace: &Trace) -> usize {
+        let mut machine = Machine::new(program);
+        let mut count = 0;
+        for (position, &(thread, _)) in trace.iter().enumerate() {
+            let before = position.checked_sub(1).map(|before| trace[before].0);
+            count += usize::from(
+                before
+                    .is_some_and(|before| before != thread && machine.enabled().contains(&before)),
+            );
+            machine.execute(thread, &mut |_| 0);
+        }
+        count
+    }
+
+    #[test]
+    fn a_deadlock_is_found_with_the_fewest_preemptions() {
+        let program = crossed_locks();
+        let mut search = DepthFirst::bounded();
+        let mut seen = Vec::new();
+        loop {
+            let plan = search.next_plan().expect("there is a deadlock");
+            let run = run(&program, &mut *plan.strategy(0));
+            search.learn(&run.report);
+            seen.push(preemptions(&program, &run.machine.trace));
+            if run.outcome == Outcome::Deadlock {
+                break;
+            }
+        }
+        assert_eq!(search.bound(), Some(1));
+        assert_eq!(seen.last(), Some(&1));
+        assert!(seen.iter().all(|&count| count <= 1), "{seen:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! One run of a depth-first search: take the given turns, then go on without
+//! preemption, and write down what else could have been done at every step.
+//!
+//! Sleep sets: Godefroid, "Partial-Order Methods for the Verification of
+//! Concurrent Systems", LNCS 1032, 1996, chapter 5. A thread is asleep while
+//! running it would only repeat, in another order of independent steps, what
+//! the search has seen; it wakes when a step that depends on its own is taken.
+//!
+//! Deviation: a thread that spins is left alone while another can go on, so
+//! that searches of programs with spin locks end. Runs in which a spin loop
+//! goes round more often are not seen.
+
+use crate::{Decision, Grant, Stop, Strategy, View, sequential::next_in_turn};
+use alloc::vec::Vec;
+use bohr_event::{ChoiceKind, EventKind, Operation, ThreadIndex, ThreadPath};
+use serde::{Deserialize, Serialize};
+
+/// Decisions that a single run can report; later ones are not branched at.
+pub const DEEPEST: usize = 20_000;
+
+/// One step of a search tree's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Turn {
+    /// This thread executes one event.
+    Thread(ThreadIndex),
+    /// A question gets this answer.
+    Answer(u32),
+}
+
+/// Where a run starts to be its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// What to do up to there.
+    pub turns: Vec<Turn>,
+    /// Who is asleep there.
+    pub asleep: Vec<ThreadIndex>,
+}
+
+/// What could be done at one step, and what was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Node {
+    /// A decision between threads.
+    Threads {
+        /// The enabled ones, with what they were about to do.
+        options: Vec<(ThreadIndex, Operation)>,
+        /// Who ran before, if it could go on.
+        current: Option<ThreadIndex>,
+        /// Who was taken.
+        picked: ThreadIndex,
+    },
+    /// A question with so many answers; the first was taken.
+    Outcomes(u32),
+}
+
+/// Whether the order of two steps of different threads can matter.
+///
+/// Wider than [`Operation::conflicts`]: the step that gives back a lock may be
+/// the beginning of a wait, which a signal can miss; the end of the main thread
+/// ends all others; and the clock belongs to everybody.
+#[must_use]
+pub fn dependent(one: &Operation, other: &Operation) -> bool {
+    use EventKind::*;
+    let wakes = |operation: &Operation| matches!(operation.kind, Signal | Broadcast);
+    let waits = |operation: &Operation| matches!(operation.kind, Release | Wait);
+    let world = |operation: &Operation| matches!(operation.kind, External | Sleep | Handle);
+    let ends = |operation: &Operation| {
+        operation.kind == Exit && operation.object == ThreadIndex::MAIN.object()
+    };
+    one.conflicts(other)
+        || wakes(one) && waits(other)
+        || waits(one) && wakes(other)
+        || world(one) && world(other)
+        || ends(one)
+        || ends(other)
+}
+
+/// See the module.
+pub struct Systematic<'a> {
+    branch: &'a Branch,
+    /// Turns taken of the branch.
+    taken: usize,
+    /// Who is asleep, with the step that it would take.
+    asleep: Vec<(ThreadIndex, Operation)>,
+    /// What was decided behind the branch.
+    nodes: Vec<Node>,
+    report: Vec<u8>,
+}
+
+impl<'a> Systematic<'a> {
+    /// The run that leaves the known part of the tree at `branch`.
+    #[must_use]
+    pub fn new(branch: &'a Branch) -> Systematic<'a> {
+        Systematic {
+            branch,
+            taken: 0,
+            asleep: Vec::new(),
+            nodes: Vec::new(),
+            report: Vec::new(),
+        }
+    }
+
+    fn turn(&mut self) -> Option<Turn> {
+        let turn = self.branch.turns.get(self.taken).copied();
+        self.taken += usize::from(turn.is_some());
+        turn
+    }
+
+    /// Called at the first decision behind the branch.
+    fn fall_asleep(&mut self, view: &View<'_>) {
+        let sleepers = self.branch.asleep.iter();
+        self.asleep = sleepers
+            .map(|&thread| (thread, *view.operation(thread)))
+            .collect();
+    }
+
+    fn pick(&self, view: &View<'_>) -> Option<ThreadIndex> {
+        let is_awake = |thread: ThreadIndex| !self.asleep.iter().any(|entry| entry.0 == thread);
+        let enabled: Vec<ThreadIndex> = view
+            .enabled
+            .iter()
+            .copied()
+            .filter(|&thread| is_awake(thread))
+            .collect();
+        if enabled.is_empty() {
+            return None;
+        }
+        let awake = View {
+            enabled: &enabled,
+            ..*view
+        };
+        Some(next_in_turn(&awake))
+    }
+
+    fn note(&mut self, view: &View<'_>, picked: ThreadIndex) {
+        if self.nodes.len() == DEEPEST {
+            return;
+        }
+        let candidates = view.enabled.iter().copied();
+        let useful = view.any_useful();
+        let candidates = candidates.filter(|&thread| !useful || !view.spins(thread));
+        self.nodes.push(Node::Threads {
+            options: candidates
+                .map(|thread| (thread, *view.operation(thread)))
+                .collect(),
+            current: view.current(),
+            picked,
+        });
+    }
+}
+
+impl Strategy for Systematic<'_> {
+    fn thread_started(&mut self, _: ThreadIndex, _: &ThreadPath) {}
+
+    fn decide(&mut self, view: &View<'_>) -> Decision {
+        if let Some(Turn::Thread(thread)) = self.turn() {
+            return match view.is_enabled(thread) {
+                true => Decision::Run(Grant::once(thread)),
+                false => Decision::Stop(Stop::Pruned),
+            };
+        }
+        if self.nodes.is_empty() {
+            self.fall_asleep(view);
+        }
+        let Some(picked) = self.pick(view) else {
+            return Decision::Stop(Stop::Pruned);
+        };
+        self.note(view, picked);
+        let step = *view.operation(picked);
+        self.asleep
+            .retain(|(_, sleeper)| !dependent(sleeper, &step));
+        Decision::Run(Grant::once(picked))
+    }
+
+    fn choose(&mut self, _: ThreadIndex, _: ChoiceKind, options: u32) -> u32 {
+        if let Some(Turn::Answer(answer)) = self.turn() {
+            return answer.min(options - 1);
+        }
+        if self.nodes.len() < DEEPEST {
+            self.nodes.push(Node::Outcomes(options));
+        }
+        0
+    }
+
+    fn report(&mut self, _: &View<'_>) -> &[u8] {
+        self.report = crate::report::write(&self.nodes);
+        &self.report
+    }
+}
