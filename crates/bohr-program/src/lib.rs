@@ -14,6 +14,7 @@ mod build;
 mod check;
 mod constant;
 mod function;
+pub mod graph;
 mod ids;
 mod instruction;
 mod layout;
