@@ -4,6 +4,7 @@
 
 mod demo;
 mod install;
+mod museum;
 mod shell;
 mod test;
 mod tidy;
@@ -18,7 +19,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: &[Command] = &[demo::COMMAND, test::COMMAND, tidy::COMMAND];
+const COMMANDS: &[Command] = &[demo::COMMAND, museum::COMMAND, test::COMMAND, tidy::COMMAND];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,0 +1,45 @@
+//! The museum of Heisenbugs as data: what each exhibit under `museum/` says
+//! about itself, how to build it and its fixed twin, how to run it as anybody
+//! would, and the figures that the papers print (`eval/papers.toml`).
+//!
+//! Everything that measures bohr reads the exhibits through here, so that no
+//! tool holds its own idea of what has to be found.
+//!
+//! ```
+//! use bohr_museum::{BugClass, Papers};
+//!
+//! let exhibit = bohr_museum::named("philosophers")?;
+//! assert_eq!(exhibit.manifest.class, BugClass::Deadlock);
+//! let [wait] = exhibit.manifest.failure.sites.as_slice() else { panic!() };
+//! assert!(exhibit.source.line_of(&wait.marker)? > 0);
+//!
+//! let mirror = &exhibit.manifest.mirrors[0];
+//! assert!(Papers::load()?.row(&mirror.paper, &mirror.table, &mirror.row).is_some());
+//! # Ok::<(), bohr_museum::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod compile;
+mod error;
+mod exhibit;
+mod machine;
+mod manifest;
+mod measure;
+mod native;
+mod papers;
+mod source;
+mod tour;
+
+pub use compile::{Compilers, Variant, compile};
+pub use error::Error;
+pub use exhibit::{Exhibit, all, museum, named, root};
+pub use manifest::{
+    Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum, Mirror,
+    Native, Site,
+};
+pub use measure::{fingerprint, measure, record};
+pub use native::{Outcome, Run, run_once};
+pub use papers::{Cell, Footnote, Paper, Papers, Table};
+pub use source::Source;
+pub use tour::{table, with_table};

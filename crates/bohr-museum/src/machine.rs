@@ -1,0 +1,71 @@
+//! What `/proc` and the compilers say about the machine and about a run.
+
+use std::fs;
+use std::process::Command;
+
+/// The processor, how many there are, and the kernel: what a figure that was
+/// measured here has to be read with.
+pub fn facts() -> String {
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("unknown processor", |(_, model)| model.trim());
+    let count = processors
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{model}, {count} processors, Linux {}", kernel.trim())
+}
+
+/// The first line that a compiler says about its version.
+pub fn version(compiler: &[String]) -> String {
+    let (program, arguments) = compiler.split_first().expect("a compiler has a name");
+    let output = Command::new(program)
+        .args(arguments)
+        .arg("--version")
+        .output();
+    let text = output.map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().next().unwrap_or("unknown").trim().to_string()
+}
+
+/// The processor time that a process has used, in clock ticks, if all of its
+/// threads are asleep; nothing if any of them runs or could run.
+pub fn sleeping_ticks(process: u32) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let mut total = 0;
+    for thread in threads {
+        let text = fs::read_to_string(thread.ok()?.path().join("stat")).ok()?;
+        total += ticks_if_asleep(&text)?;
+    }
+    Some(total)
+}
+
+/// Reads one line of `/proc/*/task/*/stat`. The name of the thread comes second,
+/// in brackets, and may itself hold brackets and spaces.
+fn ticks_if_asleep(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let (user, system): (u64, u64) = (fields.get(11)?.parse().ok()?, fields.get(12)?.parse().ok()?);
+    (*fields.first()? == "S").then_some(user + system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleeping_thread_tells_its_ticks() {
+        let stat = "77 (a (b) c) S 1 77 77 0 -1 4194304 100 0 0 0 12 30 0 0 20 0 3 0 1 2";
+        assert_eq!(ticks_if_asleep(stat), Some(42));
+        assert_eq!(ticks_if_asleep(&stat.replace(") S", ") R")), None);
+        assert_eq!(ticks_if_asleep("77 (a) S 1"), None);
+    }
+
+    #[test]
+    fn this_process_is_awake() {
+        assert_eq!(sleeping_ticks(std::process::id()), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Runs an exhibit many times, as anybody would, counts the failures and writes
+//! the count into the manifest. A rate that a person typed is a rate that
+//! nobody measured.
+
+use crate::exhibit::read;
+use crate::{Compilers, Error, Exhibit, Language, Native, Outcome, Variant};
+use crate::{compile, machine, native, run_once};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// One run of the twin for so many runs of the exhibit.
+const TWIN_SHARE: u32 = 10;
+
+/// The line that begins the measured part of a manifest.
+const HEADING: &str = "# Written by `cargo xtask museum measure`.";
+
+/// Runs an exhibit `runs` times at its default size, and its twin a tenth as often.
+///
+/// # Errors
+/// If it does not build, fails in another way than it says, or its twin fails.
+pub fn measure(exhibit: &Exhibit, runs: u32) -> Result<Native, Error> {
+    let compilers = Compilers::default();
+    let arguments = &exhibit.manifest.arguments.default;
+    let twin = compile(exhibit, Variant::Fixed, &compilers)?;
+    let (failures, _) = repeat(exhibit, &twin, arguments, runs.div_ceil(TWIN_SHARE))?;
+    if failures > 0 {
+        return Err(Error::Twin {
+            name: exhibit.manifest.name.clone(),
+            failures,
+        });
+    }
+    let program = compile(exhibit, Variant::Buggy, &compilers)?;
+    let (failures, median) = repeat(exhibit, &program, arguments, runs)?;
+    let compiler = match exhibit.manifest.language {
+        Language::C => &compilers.c,
+        Language::Cpp => &compilers.cpp,
+        Language::Rust => &compilers.cargo,
+    };
+    let environment = native::environment(&exhibit.manifest.failure.kind);
+    Ok(Native {
+        runs,
+        failures,
+        arguments: arguments.clone(),
+        environment: environment
+            .map(|(name, value)| format!("{name}={value}"))
+            .unwrap_or_default(),
+        median_milliseconds: (median.as_secs_f64() * 10_000.0).round() / 10.0,
+        machine: machine::facts(),
+        compiler: machine::version(compiler),
+        sources: fingerprint(exhibit),
+    })
+}
+
+/// The number of failures, and the median time of a run.
+fn repeat(
+    exhibit: &Exhibit,
+    program: &Path,
+    arguments: &[u64],
+    runs: u32,
+) -> Result<(u32, Duration), Error> {
+    let mut failures = 0;
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        let run = run_once(exhibit, program, arguments)?;
+        times.push(run.time);
+        match run.outcome {
+            Outcome::Passed => {}
+            Outcome::Failed => failures += 1,
+            Outcome::Surprised(how) => {
+                return Err(Error::Surprise {
+                    name: exhibit.manifest.name.clone(),
+                    how,
+                });
+            }
+        }
+    }
+    times.sort();
+    Ok((failures, times[times.len() / 2]))
+}
+
+/// Tells one version of the program's source from another.
+#[must_use]
+pub fn fingerprint(exhibit: &Exhibit) -> String {
+    let hash = blake3::hash(exhibit.source.text().as_bytes());
+    hash.to_hex()[..16].to_string()
+}
+
+/// Writes a measurement into the exhibit's manifest.
+///
+/// # Errors
+/// If the manifest cannot be read or written.
+pub fn record(exhibit: &Exhibit, native: &Native) -> Result<(), Error> {
+    let path = exhibit.manifest_path();
+    let text = with_native(&read(&path)?, native);
+    fs::write(&path, text).map_err(|cause| Error::File { path, cause })
+}
+
+/// The manifest with its measured part replaced, or added at the end.
+fn with_native(manifest: &str, native: &Native) -> String {
+    let written = manifest.split(HEADING).next().unwrap_or(manifest);
+    let measured = toml::to_string(native).expect("plain values are TOML");
+    format!("{}\n\n{HEADING}\n[native]\n{measured}", written.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::all;
+
+    fn native(failures: u32) -> Native {
+        Native {
+            runs: 1000,
+            failures,
+            arguments: vec![2, 10],
+            environment: String::new(),
+            median_milliseconds: 1.5,
+            machine: "a machine".into(),
+            compiler: "a compiler".into(),
+            sources: "0123".into(),
+        }
+    }
+
+    #[test]
+    fn measuring_again_replaces_the_measured_part() {
+        let once = with_native("name = \"x\"\n", &native(3));
+        let twice = with_native(&once, &native(4));
+        assert_eq!(twice, with_native("name = \"x\"\n", &native(4)));
+        #[derive(serde::Deserialize)]
+        struct Read {
+            name: String,
+            native: Native,
+        }
+        let read: Read = toml::from_str(&twice).unwrap();
+        assert_eq!((read.name.as_str(), read.native), ("x", native(4)));
+    }
+
+    /// An exhibit that fails every fifth time is no Heisenbug, and a rate of
+    /// another program is no rate.
+    #[test]
+    fn every_exhibit_is_measured_and_rare() {
+        for exhibit in all().unwrap() {
+            let name = &exhibit.manifest.name;
+            let again = format!("run `cargo xtask museum measure {name}`");
+            let native = exhibit.manifest.native.as_ref();
+            let native = native.unwrap_or_else(|| panic!("{name} was never measured; {again}"));
+            assert_eq!(
+                native.sources,
+                fingerprint(&exhibit),
+                "{name} changed; {again}"
+            );
+            assert!(
+                native.per_thousand() <= 200.0,
+                "{name} fails natively {} times in 1,000",
+                native.per_thousand()
+            );
+        }
+    }
+}

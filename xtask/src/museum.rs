@@ -1,0 +1,131 @@
+//! `cargo xtask museum`: the collection of Heisenbugs under `museum/`. Lists
+//! the exhibits, builds them and their fixed twins, measures how often each
+//! fails when nobody looks, and keeps the guided tour in step.
+
+use crate::{Command, shell};
+use bohr_museum::{Compilers, Error, Exhibit, Variant};
+use std::fs;
+
+pub const COMMAND: Command = Command {
+    name: "museum",
+    about: "list | build | measure [--runs N] | tour, then names of exhibits (default: all)",
+    run,
+};
+
+/// Runs per exhibit, unless `--runs` says otherwise.
+const RUNS: u32 = 1000;
+
+fn run(arguments: &[String]) -> Result<(), String> {
+    let (verb, rest) = match arguments.split_first() {
+        Some((verb, rest)) => (verb.as_str(), rest),
+        None => ("list", arguments),
+    };
+    match verb {
+        "list" => list(rest),
+        "build" => build(rest),
+        "measure" => measure(rest),
+        "tour" => tour().map_err(|error| error.to_string()),
+        _ => Err(format!(
+            "there is no `museum {verb}`; try list, build, measure or tour"
+        )),
+    }
+}
+
+/// The exhibits with these names; all of them if no name is given.
+fn chosen(names: &[String]) -> Result<Vec<Exhibit>, String> {
+    let exhibits = if names.is_empty() {
+        bohr_museum::all()
+    } else {
+        names.iter().map(|name| bohr_museum::named(name)).collect()
+    };
+    exhibits.map_err(|error| error.to_string())
+}
+
+fn list(names: &[String]) -> Result<(), String> {
+    for exhibit in chosen(names)? {
+        println!("{:20} {}", exhibit.manifest.name, exhibit.manifest.title);
+    }
+    Ok(())
+}
+
+fn build(names: &[String]) -> Result<(), String> {
+    let compilers = Compilers::default();
+    for exhibit in chosen(names)? {
+        for variant in [Variant::Buggy, Variant::Fixed] {
+            let program = bohr_museum::compile(&exhibit, variant, &compilers)
+                .map_err(|error| error.to_string())?;
+            let shown = program.strip_prefix(shell::root()).unwrap_or(&program);
+            println!("{}", shown.display());
+        }
+    }
+    Ok(())
+}
+
+/// Measures each exhibit and writes down what was found. One that does not
+/// build, does not fail as it says, or whose twin fails is an error of the
+/// whole command; the others are measured all the same.
+fn measure(arguments: &[String]) -> Result<(), String> {
+    let (runs, names) = runs_and_names(arguments)?;
+    let mut errors = Vec::new();
+    for exhibit in chosen(names)? {
+        match measure_one(&exhibit, runs) {
+            Ok(line) => println!("{line}"),
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    match errors.len() {
+        0 => Ok(()),
+        count => Err(format!(
+            "{count} exhibits are not what they say\n  {}",
+            errors.join("\n  ")
+        )),
+    }
+}
+
+fn measure_one(exhibit: &Exhibit, runs: u32) -> Result<String, Error> {
+    let native = bohr_museum::measure(exhibit, runs)?;
+    bohr_museum::record(exhibit, &native)?;
+    let (name, failures) = (&exhibit.manifest.name, native.failures);
+    let time = native.median_milliseconds;
+    Ok(format!(
+        "{name:20} {failures:5} of {runs} failed, {time} ms a run"
+    ))
+}
+
+/// Splits `--runs N` off the names.
+fn runs_and_names(arguments: &[String]) -> Result<(u32, &[String]), String> {
+    match arguments {
+        [flag, count, names @ ..] if flag == "--runs" => match count.parse() {
+            Ok(runs) if runs > 0 => Ok((runs, names)),
+            _ => Err(format!("--runs wants a number from 1 on, not `{count}`")),
+        },
+        names => Ok((RUNS, names)),
+    }
+}
+
+/// Rewrites the table in the museum's guide.
+fn tour() -> Result<(), Error> {
+    let path = bohr_museum::museum().join("README.md");
+    let told = |cause| Error::File {
+        path: path.clone(),
+        cause,
+    };
+    let guide = fs::read_to_string(&path).map_err(told)?;
+    let fresh = bohr_museum::with_table(&guide, &bohr_museum::all()?)?;
+    fs::write(&path, fresh).map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_come_before_names() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        let given = words("--runs 5 a b");
+        assert_eq!(runs_and_names(&given), Ok((5, &words("a b")[..])));
+        assert_eq!(runs_and_names(&words("a")), Ok((RUNS, &words("a")[..])));
+        assert!(runs_and_names(&words("--runs none")).is_err());
+        assert!(runs_and_names(&words("--runs 0")).is_err());
+    }
+}
