@@ -1,0 +1,189 @@
+//! The profile cache: each profile of each program is made once, on first use.
+//!
+//! ```text
+//! $BOHR_CACHE, or $XDG_CACHE_HOME/bohr, or ~/.cache/bohr
+//!   profiles/KEY/model          the program model
+//!   profiles/KEY/program        the instrumented program or shared library
+//!   profiles/KEY/report.json    what was instrumented, what was not, and why
+//!   profiles/KEY/used           its age is how long the profile was not used
+//!   locks/KEY                   held by the process that makes the profile
+//!   links-*/                    bohr under the names of other tools
+//! ```
+//!
+//! The key is a hash over the bundle, the profile and the program that makes
+//! it. The work is done by `bohr-lower` in a process of its own, so that a
+//! crash in LLVM is an error message and not the end of a hunt:
+//!
+//! ```text
+//! bohr-lower PROGRAM DIRECTORY --profile NAME
+//! ```
+//!
+//! writes the three files into the directory and ends with 0, or says on
+//! standard error what is wrong and ends with the exit code of a
+//! [`Fault`](bohr_event::Fault).
+
+mod lower;
+mod prune;
+
+use crate::error::BuildError;
+use bohr_bundle::{Bundle, BundleHash, ContentHash};
+use std::env;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Which set of hooks a profile has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Hooks before every access that may be shared, and gates.
+    Control,
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Profile::Control => "control",
+        })
+    }
+}
+
+impl FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Profile, String> {
+        match text {
+            "control" => Ok(Profile::Control),
+            _ => Err(format!("there is no profile {text}; there is: control")),
+        }
+    }
+}
+
+/// Where the files of a profile are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfilePaths {
+    /// The identity of the program.
+    pub bundle: BundleHash,
+    /// The program model.
+    pub model: PathBuf,
+    /// The instrumented program or shared library.
+    pub executable: PathBuf,
+    /// What was instrumented, as JSON.
+    pub report: PathBuf,
+}
+
+impl ProfilePaths {
+    fn in_directory(bundle: BundleHash, directory: &Path) -> ProfilePaths {
+        ProfilePaths {
+            bundle,
+            model: directory.join("model"),
+            executable: directory.join("program"),
+            report: directory.join("report.json"),
+        }
+    }
+}
+
+/// The cache of one user.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    /// The cache at the user's place for caches.
+    pub fn open() -> Result<Cache, BuildError> {
+        Ok(Cache::at(directory()?))
+    }
+
+    /// A cache in a directory.
+    #[must_use]
+    pub fn at(root: PathBuf) -> Cache {
+        Cache { root }
+    }
+
+    /// The profile of a program, made if it is not there yet. Safe to call from
+    /// many processes at once: one makes it, the others wait.
+    pub fn profile(&self, program: &Path, profile: Profile) -> Result<ProfilePaths, BuildError> {
+        let bytes = fs::read(program).map_err(BuildError::file("read", program))?;
+        let bundle = Bundle::in_program(&bytes).map_err(BuildError::bundle(program))?;
+        let maker = lower::Maker::find()?;
+        let key = key(bundle.hash(), profile, &maker);
+        let directory = self.root.join("profiles").join(&key);
+        let paths = ProfilePaths::in_directory(bundle.hash(), &directory);
+        if !directory.exists() {
+            let _lock = self.lock(&key)?;
+            if !directory.exists() {
+                self.make(&maker, program, profile, &directory)?;
+            }
+        }
+        prune::touch(&directory);
+        Ok(paths)
+    }
+
+    /// A directory appears under its name only when it is complete.
+    fn make(
+        &self,
+        maker: &lower::Maker,
+        program: &Path,
+        profile: Profile,
+        directory: &Path,
+    ) -> Result<(), BuildError> {
+        let profiles = self.root.join("profiles");
+        fs::create_dir_all(&profiles).map_err(BuildError::file("make", &profiles))?;
+        let fresh = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempdir_in(&profiles)
+            .map_err(BuildError::file("make", &profiles))?;
+        maker.make(program, fresh.path(), profile)?;
+        fs::rename(fresh.path(), directory).map_err(BuildError::file("make", directory))?;
+        // Renamed away: there is nothing left to remove.
+        let _ = fresh.keep();
+        prune::prune(&profiles, directory);
+        Ok(())
+    }
+
+    fn lock(&self, key: &str) -> Result<File, BuildError> {
+        let locks = self.root.join("locks");
+        fs::create_dir_all(&locks).map_err(BuildError::file("make", &locks))?;
+        let path = locks.join(key);
+        let file = File::create(&path).map_err(BuildError::file("make", &path))?;
+        file.lock().map_err(BuildError::file("lock", &path))?;
+        Ok(file)
+    }
+}
+
+/// The user's place for bohr's cache.
+pub(crate) fn directory() -> Result<PathBuf, BuildError> {
+    let place = |variable: &str| env::var_os(variable).filter(|value| !value.is_empty());
+    place("BOHR_CACHE")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(place("XDG_CACHE_HOME")?).join("bohr")))
+        .or_else(|| Some(PathBuf::from(place("HOME")?).join(".cache/bohr")))
+        .ok_or(BuildError::NoCache)
+}
+
+fn key(bundle: BundleHash, profile: Profile, maker: &lower::Maker) -> String {
+    let text = format!(
+        "{bundle} {profile} {} {}",
+        env!("CARGO_PKG_VERSION"),
+        maker.identity()
+    );
+    let hash = format!("{:?}", ContentHash::of(text.as_bytes()));
+    format!("{}-{profile}", &hash[..32])
+}
+
+/// Copies a program, permissions included; whoever looks meanwhile sees the old
+/// file or the new one.
+pub fn copy_program(from: &Path, to: &Path) -> Result<(), BuildError> {
+    let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let fresh = tempfile::Builder::new()
+        .prefix(".bohr-")
+        .tempfile_in(directory)
+        .map_err(BuildError::file("write", to))?;
+    fs::copy(from, fresh.path()).map_err(BuildError::file("copy", from))?;
+    fresh
+        .persist(to)
+        .map(drop)
+        .map_err(|error| BuildError::file("write", to)(error.error))
+}

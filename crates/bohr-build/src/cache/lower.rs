@@ -1,0 +1,96 @@
+//! Runs `bohr-lower`, which makes profiles.
+
+use super::Profile;
+use crate::error::BuildError;
+use crate::{process, toolchain};
+use bohr_event::Fault;
+use std::env;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+const PROGRAM: &str = "bohr-lower";
+
+/// The program that makes profiles.
+pub(super) struct Maker {
+    path: PathBuf,
+}
+
+impl Maker {
+    /// `$BOHR_LOWER`, or beside this program, or on the path.
+    pub(super) fn find() -> Result<Maker, BuildError> {
+        let path = env::var_os("BOHR_LOWER")
+            .map(PathBuf::from)
+            .or_else(beside_this_program)
+            .or_else(|| toolchain::on_path(PROGRAM))
+            .ok_or(BuildError::MissingProgram {
+                program: PROGRAM.into(),
+                package: "bohr itself: bohr-lower belongs beside the program bohr",
+            })?;
+        Ok(Maker { path })
+    }
+
+    /// Changes when the program changes.
+    pub(super) fn identity(&self) -> String {
+        match self.path.metadata() {
+            Ok(data) => format!("{} {} {}", data.len(), data.mtime(), data.mtime_nsec()),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Makes a profile in an empty directory.
+    pub(super) fn make(
+        &self,
+        program: &Path,
+        directory: &Path,
+        profile: Profile,
+    ) -> Result<(), BuildError> {
+        let mut command = Command::new(&self.path);
+        command
+            .arg(program)
+            .arg(directory)
+            .arg("--profile")
+            .arg(profile.to_string())
+            .stdin(Stdio::null());
+        let output = command
+            .output()
+            .map_err(|source| process::not_started(&command, source))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            // The summary of what was left uninstrumented.
+            eprint!("{said}");
+            return Ok(());
+        }
+        Err(BuildError::Lower {
+            program: program.to_owned(),
+            fault: fault_of(output.status),
+            message: message_of(output.status, said.trim()),
+        })
+    }
+}
+
+fn beside_this_program() -> Option<PathBuf> {
+    let own = env::current_exe().ok()?;
+    let directory = own.parent()?;
+    // Tests and benchmarks lie one directory deeper than programs.
+    [directory, directory.parent()?]
+        .map(|directory| directory.join(PROGRAM))
+        .into_iter()
+        .find(|path| path.is_file())
+}
+
+fn fault_of(status: ExitStatus) -> Fault {
+    [Fault::Input, Fault::Unsupported]
+        .into_iter()
+        .find(|fault| status.code() == Some(i32::from(fault.exit_code())))
+        .unwrap_or(Fault::Internal)
+}
+
+/// The last lines matter: LLVM prints a stack trace before it gives up.
+fn message_of(status: ExitStatus, said: &str) -> String {
+    match status.signal() {
+        Some(signal) => format!("{PROGRAM} died of signal {signal}: {said}"),
+        None => said.to_owned(),
+    }
+}

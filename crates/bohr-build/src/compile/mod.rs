@@ -1,0 +1,65 @@
+//! `bohr cc` and `bohr c++`: clang with the user's own arguments, asked for fat
+//! objects behind the driver's back, and with bohr's linker step in the way.
+//!
+//! Everything that clang does it does itself; this process becomes clang. The
+//! flags are bracketed so that clang does not complain where they are of no use
+//! (compiling only, linking only).
+
+mod arguments;
+
+use crate::error::BuildError;
+use crate::link::REAL_LINKER;
+use crate::links::PrivateLinks;
+use crate::tool::Tool;
+use crate::{process, response, toolchain};
+use arguments::Request;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+/// The front end's pipeline of a thin fat object is the ordinary one with the
+/// bitcode taken out in the middle, so the native code stays as it was. Asked
+/// for through the driver, the linker would be told to optimise again.
+const FAT_OBJECT: [&str; 4] = ["-Xclang", "-flto=thin", "-Xclang", "-ffat-lto-objects"];
+
+/// Becomes clang or clang++.
+pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildError> {
+    let clang = toolchain::clang(tool == Tool::Cxx)?;
+    let request = Request::read(&response::expand(arguments));
+    let mut command = Command::new(clang);
+    let linker = linker_of(&request);
+    let quiet = request.fat_objects || linker.is_some();
+    command.args(quiet.then_some("--start-no-unused-arguments"));
+    if request.fat_objects {
+        command.args(FAT_OBJECT);
+    }
+    if let Some(linker) = linker {
+        let step = PrivateLinks::open()?.path("bohr-ld");
+        let mut option = OsString::from("--ld-path=");
+        option.push(step);
+        command.arg(option).env(REAL_LINKER, linker);
+    }
+    command.args(quiet.then_some("--end-no-unused-arguments"));
+    command.args(without_linker_path(arguments, &request));
+    Err(process::replace(command))
+}
+
+/// The linker that clang would run. If there is none, clang says so best.
+fn linker_of(request: &Request) -> Option<PathBuf> {
+    if !request.link_step {
+        return None;
+    }
+    toolchain::linker(request.linker.as_deref(), &request.prefixes).ok()
+}
+
+/// A linker path of the user's would win over bohr's; the linker step runs it.
+fn without_linker_path(arguments: &[OsString], request: &Request) -> Vec<OsString> {
+    let overrides = |argument: &OsString| {
+        request.link_step
+            && argument
+                .to_str()
+                .is_some_and(|text| text.starts_with("--ld-path="))
+    };
+    let kept = arguments.iter().filter(|argument| !overrides(argument));
+    kept.cloned().collect()
+}

@@ -1,0 +1,171 @@
+//! Turns what the linker took in into a bundle.
+
+use super::archive;
+use super::arguments::Request;
+use super::dynamic;
+use super::object_file::evaluate;
+use super::trace::TracedInput;
+use crate::error::BuildError;
+use bohr_bundle::{BundleBuilder, Content, Input, Origin};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The bundle of a program that was linked from these inputs.
+pub(super) fn bundle(
+    request: Request,
+    linker: &Path,
+    inputs: &[TracedInput],
+    program: &[u8],
+) -> Result<Vec<u8>, BuildError> {
+    let mut link = request.link;
+    link.linker = linker.to_string_lossy().into_owned();
+    let mut collector = Collector {
+        builder: BundleBuilder::new(link),
+        needed: dynamic::needed(program),
+        archives: BTreeMap::new(),
+        libraries: BTreeSet::new(),
+        program,
+    };
+    for tool in dynamic::tools(program) {
+        collector.builder.add_tool(tool);
+    }
+    for group in group_members(inputs) {
+        collector.take(group)?;
+    }
+    Ok(collector.finish())
+}
+
+/// Inputs that are taken together: one file, or all members of an archive that
+/// the linker names one after the other.
+fn group_members(inputs: &[TracedInput]) -> impl Iterator<Item = &[TracedInput]> {
+    inputs.chunk_by(|one, next| {
+        one.path == next.path && one.member.is_some() && next.member.is_some()
+    })
+}
+
+struct Collector<'program> {
+    builder: BundleBuilder,
+    needed: Vec<String>,
+    /// Archives seen, and whether a member of theirs had bitcode.
+    archives: BTreeMap<PathBuf, bool>,
+    libraries: BTreeSet<PathBuf>,
+    program: &'program [u8],
+}
+
+impl Collector<'_> {
+    fn take(&mut self, group: &[TracedInput]) -> Result<(), BuildError> {
+        let Some(first) = group.first() else {
+            return Ok(());
+        };
+        let path = &first.path;
+        if self.libraries.contains(path) {
+            return Ok(());
+        }
+        let bytes = fs::read(path).map_err(BuildError::file("read", path))?;
+        match kind_of(&bytes) {
+            FileKind::Archive => self.take_archive(path, &bytes, group),
+            FileKind::SharedLibrary => {
+                self.take_library(path, &bytes);
+                Ok(())
+            }
+            FileKind::Object => {
+                self.take_object(Origin::file(path.to_string_lossy()), &bytes);
+                Ok(())
+            }
+            // What a linker script names has its own lines in the trace.
+            FileKind::Script => Ok(()),
+        }
+    }
+
+    fn take_object(&mut self, origin: Origin, bytes: &[u8]) -> Content {
+        let part = evaluate(&origin, bytes);
+        let content = part.content;
+        let id = self
+            .builder
+            .add(content, origin, part.language, &part.bytes);
+        self.input(Input::Part(id));
+        content
+    }
+
+    fn take_library(&mut self, path: &Path, bytes: &[u8]) {
+        self.libraries.insert(path.to_owned());
+        let soname = dynamic::soname(bytes);
+        let file_name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let name = soname.clone().or(file_name);
+        let needed = name.is_some_and(|name| self.needed.contains(&name));
+        self.input(Input::SharedLibrary {
+            path: absolute(path),
+            soname,
+            needed,
+        });
+    }
+
+    fn take_archive(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        group: &[TracedInput],
+    ) -> Result<(), BuildError> {
+        let names: Vec<&str> = group
+            .iter()
+            .filter_map(|input| input.member.as_deref())
+            .collect();
+        let mut bitcode = false;
+        for member in archive::select(path, bytes, &names, self.program)? {
+            let origin = Origin::member(path.to_string_lossy(), member.name);
+            bitcode |= self.take_object(origin, &member.bytes) == Content::Bitcode;
+        }
+        *self.archives.entry(path.to_owned()).or_default() |= bitcode;
+        Ok(())
+    }
+
+    fn input(&mut self, input: Input) {
+        self.builder.link_mut().inputs.push(input);
+    }
+
+    /// Archives without bitcode can serve a second link again.
+    fn finish(mut self) -> Vec<u8> {
+        for (path, bitcode) in std::mem::take(&mut self.archives) {
+            if !bitcode {
+                self.input(Input::Archive {
+                    path: absolute(&path),
+                });
+            }
+        }
+        self.builder.finish()
+    }
+}
+
+enum FileKind {
+    Archive,
+    SharedLibrary,
+    Object,
+    Script,
+}
+
+fn kind_of(bytes: &[u8]) -> FileKind {
+    const TYPE_OFFSET: usize = 16;
+    const SHARED_LIBRARY: u8 = 3;
+    if bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n") {
+        FileKind::Archive
+    } else if bytes.starts_with(b"\x7fELF") {
+        match bytes.get(TYPE_OFFSET) {
+            Some(&SHARED_LIBRARY) => FileKind::SharedLibrary,
+            _ => FileKind::Object,
+        }
+    } else if bytes.starts_with(b"BC") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b]) {
+        FileKind::Object
+    } else {
+        FileKind::Script
+    }
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,81 @@
+//! The command line: one command per file, each with its arguments (`Args`)
+//! and its work (`run`).
+//!
+//! `bohr` is started thousands of times by configure scripts, so the compilers
+//! are told apart before anything else is looked at, by the name under which
+//! the program was started or by its first argument; their arguments are
+//! clang's business, not ours.
+
+#![forbid(unsafe_code)]
+
+mod cargo;
+mod compile;
+mod link;
+mod outcome;
+mod profile;
+mod setup;
+
+use bohr_build::Tool;
+use clap::{Parser, Subcommand};
+use outcome::Outcome;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Turns Heisenbugs into Bohrbugs: builds a program so that its interleavings
+/// can be controlled, catches a failing one, replays it every time.
+#[derive(Parser)]
+#[command(name = "bohr", version, after_help = AFTER_HELP)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done, nothing found; 1 a bug was found in the program under test;
+2 wrong input; 3 not supported; 4 a bug in bohr. The compilers end with the exit
+code of clang, of the linker or of cargo.
+
+Where a build system wants one path instead of two words, use bohr-cc, bohr-c++
+and bohr-ld, which `bohr setup DIR` makes:
+  CC=\"bohr cc\" CXX=\"bohr c++\" ./configure && make
+  cmake -DCMAKE_C_COMPILER=DIR/bohr-cc -DCMAKE_CXX_COMPILER=DIR/bohr-c++ ...";
+
+// One line per command, in the order in which a user meets them.
+#[derive(Subcommand)]
+enum Command {
+    /// Compile and link C, as clang does.
+    #[command(disable_help_flag = true)]
+    Cc(compile::Args),
+    /// Compile and link C++, as clang++ does.
+    #[command(name = "c++", alias = "cxx", disable_help_flag = true)]
+    Cxx(compile::Args),
+    /// Link, as the system's linker does.
+    #[command(disable_help_flag = true)]
+    Ld(link::Args),
+    /// Run cargo so that what it builds can be controlled.
+    #[command(disable_help_flag = true)]
+    Cargo(cargo::Args),
+    /// Make bohr-cc, bohr-c++ and bohr-ld for build systems that want one path.
+    Setup(setup::Args),
+    /// Make a profile of a program now instead of on first use.
+    Profile(profile::Args),
+}
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    outcome::finish(match Tool::recognise(&words) {
+        Some((tool, arguments)) => tool.run(arguments).map_err(outcome::Failure::from),
+        None => run(CommandLine::parse_from(words).command),
+    })
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Cc(args) => compile::run(&args, Tool::Cc),
+        Command::Cxx(args) => compile::run(&args, Tool::Cxx),
+        Command::Ld(args) => link::run(&args),
+        Command::Cargo(args) => cargo::run(&args),
+        Command::Setup(args) => setup::run(&args),
+        Command::Profile(args) => profile::run(&args),
+    }
+}

@@ -1,0 +1,88 @@
+//! How a command ends: an exit code, or an error that says whose fault it is
+//! and what to try next.
+
+use bohr_event::Diagnosis;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// What every command returns.
+pub type Outcome = Result<ExitCode, Failure>;
+
+/// Any crate's error.
+#[derive(Debug)]
+pub struct Failure(Box<dyn Diagnosis>);
+
+impl<E: Diagnosis + 'static> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(Box::new(error))
+    }
+}
+
+/// Reports a failure on standard error and gives the process's exit code.
+pub fn finish(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(code) => code,
+        Err(Failure(error)) => {
+            eprintln!("{}", describe(error.as_ref()));
+            ExitCode::from(error.fault().exit_code())
+        }
+    }
+}
+
+fn describe(error: &dyn Diagnosis) -> String {
+    let mut text = format!("bohr: {}: {error}", error.fault());
+    let mut cause: Option<&dyn Error> = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!("\n  because: {error}"));
+        cause = error.source();
+    }
+    if let Some(help) = error.help() {
+        text.push_str(&format!("\n  help: {help}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_event::Fault;
+    use std::fmt;
+
+    #[derive(Debug)]
+    struct Inner;
+    #[derive(Debug)]
+    struct Outer(Inner);
+
+    impl fmt::Display for Inner {
+        fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("no space left")
+        }
+    }
+    impl fmt::Display for Outer {
+        fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("cannot write the bundle")
+        }
+    }
+    impl Error for Inner {}
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    impl Diagnosis for Outer {
+        fn fault(&self) -> Fault {
+            Fault::Input
+        }
+        fn help(&self) -> Option<String> {
+            Some("make room".into())
+        }
+    }
+
+    #[test]
+    fn a_failure_names_cause_and_next_step() {
+        assert_eq!(
+            describe(&Outer(Inner)),
+            "bohr: error: cannot write the bundle\n  because: no space left\n  help: make room"
+        );
+    }
+}
