@@ -44,7 +44,7 @@ pub fn name_functions<'ctx>(context: &'ctx Context, parts: &[&Module<'ctx>]) {
                 let path = path.clone();
                 locals.entry(id).or_default().push(Local { function, path });
             } else {
-                attach(context, function, hash(&[b"global", name.as_bytes()]));
+                attach(context, function, declared_id(&name));
             }
         }
     }
@@ -71,6 +71,13 @@ fn name_locals<'ctx>(context: &'ctx Context, id: FunctionId, mut clashing: Vec<L
         *copies += 1;
         attach(context, local.function, own);
     }
+}
+
+/// The id of a function that is only declared: the one that its definition,
+/// wherever it is, would get.
+#[must_use]
+pub fn declared_id(name: &str) -> FunctionId {
+    hash(&[b"global", name.as_bytes()])
 }
 
 fn hash(pieces: &[&[u8]]) -> FunctionId {

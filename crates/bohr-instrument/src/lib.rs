@@ -7,6 +7,7 @@
 //! 1. [`merge`]: parse the parts, name their functions ([`ids`]), link them into
 //!    one module and make private what nobody outside needs ([`internalise`]).
 //! 2. [`sites`]: number every access and synchronising call.
+//! 3. [`lower`]: the program model.
 //!
 //! ```
 //! use bohr_instrument::merge::{Part, merge};
@@ -27,6 +28,7 @@ pub mod calls;
 pub mod diagnostics;
 pub mod ids;
 pub mod internalise;
+pub mod lower;
 pub mod merge;
 pub mod sites;
 

@@ -23,6 +23,7 @@ mod operands;
 mod operator;
 mod pool;
 mod program;
+mod show;
 mod size;
 mod taken;
 #[cfg(test)]
