@@ -1,0 +1,234 @@
+//! From place numbers of one process to places that everybody understands, and
+//! to lines of the source.
+
+use addr2line::Loader;
+use bohr_event::control::LoadedObject;
+use bohr_event::{FunctionId, Place, PlaceNumber, Schedule};
+use bohr_program::{LocationNumber, Program, SiteNumber};
+use cranelift_entity::EntityRef;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A line of the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
+    /// The function, as its author wrote it.
+    pub function: Option<String>,
+    /// File and line.
+    pub line: Option<String>,
+}
+
+impl std::fmt::Display for Spot {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.function, &self.line) {
+            (Some(function), Some(line)) => write!(out, "{function} at {line}"),
+            (Some(function), None) => out.write_str(function),
+            (None, Some(line)) => out.write_str(line),
+            (None, None) => out.write_str("?"),
+        }
+    }
+}
+
+/// The objects of a process, with what is known about their code.
+#[derive(Default)]
+pub struct Atlas {
+    objects: Vec<LoadedObject>,
+    models: Vec<Arc<Program>>,
+    /// By path; `None` for files that cannot be read.
+    debug: HashMap<String, Option<Loader>>,
+}
+
+/// Libraries whose frames say how a failure was reported, not where it is.
+const MACHINERY: [&str; 7] = [
+    "libbohr_runtime.so",
+    "libc.so",
+    "libpthread",
+    "ld-linux",
+    "libstdc++.so",
+    "libgcc_s.so",
+    "linux-vdso",
+];
+
+impl Atlas {
+    /// Of a process with these objects; `models` are those of instrumented ones.
+    #[must_use]
+    pub fn new(objects: Vec<LoadedObject>, models: Vec<Arc<Program>>) -> Atlas {
+        Atlas {
+            objects,
+            models,
+            debug: HashMap::new(),
+        }
+    }
+
+    /// Takes over the table of objects of a later moment.
+    pub fn update(&mut self, objects: &[LoadedObject]) {
+        if objects.len() > self.objects.len() {
+            self.objects = objects.to_vec();
+        }
+    }
+
+    fn model(&self, identity: &[u8; 32]) -> Option<&Arc<Program>> {
+        self.models.iter().find(|model| model.identity == *identity)
+    }
+
+    /// The program model and site that a number stands for.
+    #[must_use]
+    pub fn site(&self, number: PlaceNumber) -> Option<(&Program, SiteNumber)> {
+        let LoadedObject::Sites { program, .. } = self.objects.get(usize::from(number.object()))?
+        else {
+            return None;
+        };
+        let model = self.model(program)?;
+        let site = SiteNumber::new(usize::try_from(number.offset()).ok()?);
+        model.site(site).map(|_| (&**model, site))
+    }
+
+    /// The name of a place that holds in other processes too.
+    #[must_use]
+    pub fn place(&self, number: PlaceNumber) -> Place {
+        if let Some((model, site)) = self.site(number) {
+            return Place::Site(model.site_id(site));
+        }
+        let object = match self.objects.get(usize::from(number.object())) {
+            Some(LoadedObject::Code { path, .. }) => file_name(path).to_string(),
+            Some(LoadedObject::Sites { program, .. }) => {
+                format!(
+                    "sites-{:02x}{:02x}{:02x}{:02x}",
+                    program[0], program[1], program[2], program[3]
+                )
+            }
+            None => format!("object-{}", number.object()),
+        };
+        Place::Code {
+            object,
+            offset: number.offset(),
+        }
+    }
+
+    /// The number of a place in this process.
+    #[must_use]
+    pub fn number(&self, place: &Place) -> Option<PlaceNumber> {
+        match place {
+            Place::Code { object, offset } => {
+                let is_it = |known: &LoadedObject| matches!(known, LoadedObject::Code { path, .. } if file_name(path) == object);
+                let position = self.objects.iter().position(is_it)?;
+                Some(PlaceNumber::new(u16::try_from(position).ok()?, *offset))
+            }
+            Place::Site(id) => (0u16..).zip(&self.objects).find_map(|(position, object)| {
+                let LoadedObject::Sites { program, .. } = object else {
+                    return None;
+                };
+                let site = self.model(program)?.site_number(*id)?;
+                Some(PlaceNumber::new(position, site.index() as u64))
+            }),
+        }
+    }
+
+    /// A schedule in words that hold in other processes too.
+    #[must_use]
+    pub fn outward(&self, schedule: &Schedule<PlaceNumber>) -> Schedule {
+        schedule.with_places(|number| Some(self.place(*number)))
+    }
+
+    /// A schedule in the numbers of this process. Segments that end at places
+    /// unknown here lose their anchor.
+    #[must_use]
+    pub fn inward(&self, schedule: &Schedule) -> Schedule<PlaceNumber> {
+        schedule.with_places(|place| self.number(place))
+    }
+
+    /// Whether a place lies in the program's own code rather than in what
+    /// reports failures.
+    #[must_use]
+    pub fn is_own_code(&self, number: PlaceNumber) -> bool {
+        match self.objects.get(usize::from(number.object())) {
+            Some(LoadedObject::Code { path, .. }) => {
+                let name = file_name(path);
+                !MACHINERY
+                    .iter()
+                    .any(|machinery| name.starts_with(machinery))
+            }
+            Some(LoadedObject::Sites { .. }) => true,
+            None => false,
+        }
+    }
+
+    /// The function that a place lies in, where a model knows it.
+    #[must_use]
+    pub fn function(&self, number: PlaceNumber) -> Option<FunctionId> {
+        let (model, site) = self.site(number)?;
+        Some(model.site_id(site).function)
+    }
+
+    /// The line of a place. `number` is where a call returns to, or a site.
+    pub fn spot(&mut self, number: PlaceNumber) -> Spot {
+        if let Some((model, site)) = self.site(number) {
+            return spot_of_site(model, site);
+        }
+        let Some(LoadedObject::Code { path, .. }) = self.objects.get(usize::from(number.object()))
+        else {
+            return Spot::default();
+        };
+        let loader = self.debug.entry(path.clone());
+        let loader = loader.or_insert_with(|| Loader::new(path).ok());
+        match loader {
+            Some(loader) => spot_of_code(loader, path, number.offset()),
+            None => Spot::default(),
+        }
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    Path::new(path)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or(path)
+}
+
+fn spot_of_site(model: &Program, site: SiteNumber) -> Spot {
+    let site = &model.sites[site];
+    let location: Option<LocationNumber> = model.instruction_of(site).location.expand();
+    let Some(location) = location.map(|number| &model.locations[number]) else {
+        let name = &model.texts[model.functions[site.function].name];
+        return Spot {
+            function: Some(name.to_string()),
+            line: None,
+        };
+    };
+    let scope = &model.scopes[location.scope];
+    let file = scope
+        .file
+        .expand()
+        .map(|file| &model.texts[model.files[file].path]);
+    Spot {
+        function: Some(model.texts[scope.name].to_string()),
+        line: file.map(|file| format!("{file}:{}", location.line)),
+    }
+}
+
+/// A return address is behind its call, perhaps in the next line: look one back.
+fn spot_of_code(loader: &Loader, path: &str, offset: u64) -> Spot {
+    let address = loader.relative_address_base() + offset.saturating_sub(1);
+    let frame = loader
+        .find_frames(address)
+        .ok()
+        .and_then(|mut frames| frames.next().ok()?);
+    let named = frame.as_ref().and_then(|frame| {
+        let name = frame.function.as_ref()?.demangle().ok()?;
+        Some(name.into_owned())
+    });
+    let line = frame.as_ref().and_then(|frame| {
+        let location = frame.location.as_ref()?;
+        Some(format!("{}:{}", location.file?, location.line?))
+    });
+    let symbol = || {
+        loader
+            .find_symbol(address)
+            .map(|name| addr2line::demangle_auto(name.into(), None).into_owned())
+    };
+    Spot {
+        function: named.or_else(symbol),
+        line: line.or_else(|| Some(format!("{}+{offset:#x}", file_name(path)))),
+    }
+}

@@ -1,0 +1,407 @@
+//! The bug file: all that a colleague needs to see the failure.
+//!
+//! ```text
+//!     offset  size  what
+//!          0     8  "bohr-bug"
+//!          8     4  version, little endian
+//!         12     8  length of the body in bytes, little endian
+//!         20    32  BLAKE3 hash of the body
+//!         52     …  body: a Bug in postcard, compressed with zstd
+//! ```
+//!
+//! Whether a reader can read a file is told by the version alone; a change of
+//! [`Bug`] or of anything in it is a new version.
+
+use bohr_event::{Schedule, Signature, control};
+use serde::{Deserialize, Serialize};
+
+const MAGIC: [u8; 8] = *b"bohr-bug";
+const HEADER: usize = 52;
+
+/// A body that unpacks to more is no bug file that bohr has written.
+const LARGEST: u64 = 1 << 32;
+
+/// The version that this build writes and reads.
+pub const VERSION: u32 = 1;
+
+/// How the program was controlled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlMode {
+    /// At memory accesses: the program was built with bohr.
+    Accesses {
+        /// Hash of the bundle that the control profile was made from.
+        bundle: [u8; 32],
+        /// Hash of the control profile itself, which fixes the set of hooked sites.
+        profile: [u8; 32],
+    },
+    /// At the calls of an unmodified program.
+    Calls,
+}
+
+/// Which program, to the bit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramIdentity {
+    /// Where it was.
+    pub path: Vec<u8>,
+    /// BLAKE3 hash of the file.
+    pub hash: [u8; 32],
+    /// Its size in bytes.
+    pub size: u64,
+    /// How it was controlled.
+    pub mode: ControlMode,
+}
+
+/// What a run was started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// Without the program's name.
+    pub arguments: Vec<Vec<u8>>,
+    /// Names and values; without those that look like secrets.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Standard input; empty if there was none.
+    pub input: Vec<u8>,
+}
+
+/// What counts as a failure beside those that the runtime sees by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Oracle {
+    /// The exit code of a good run.
+    pub exit_code: i32,
+    /// What a good run prints.
+    pub output: Option<Vec<u8>>,
+    /// A shell command that gets the output and ends with 0 if it is good.
+    pub check: Option<String>,
+}
+
+impl Oracle {
+    /// Whether a verdict needs what the program printed.
+    #[must_use]
+    pub fn needs_output(&self) -> bool {
+        self.output.is_some() || self.check.is_some()
+    }
+}
+
+/// One thread at the moment of failure, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadLine {
+    /// Its path.
+    pub thread: String,
+    /// What it was doing: `writes`, `waits for the lock held by 0:2`, …
+    pub doing: String,
+    /// Its stack, innermost first: function and file:line where known.
+    pub stack: Vec<String>,
+}
+
+/// A failing run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bug {
+    /// Version of bohr that wrote it.
+    pub writer: String,
+    /// Which program.
+    pub program: ProgramIdentity,
+    /// How it was started.
+    pub invocation: Invocation,
+    /// What counts as a failure.
+    pub oracle: Oracle,
+    /// What the engine did where the program leaves it open.
+    pub policy: control::Policy,
+    /// Bounds of a run.
+    pub limits: control::Limits,
+    /// Name of the strategy that found it.
+    pub strategy: String,
+    /// Its seed.
+    pub seed: u64,
+    /// What failed.
+    pub signature: Signature,
+    /// What the program said.
+    pub message: String,
+    /// Every thread at that moment.
+    pub threads: Vec<ThreadLine>,
+    /// How many threads the run had.
+    pub thread_count: u32,
+    /// At which event it failed: how many had been executed.
+    pub events: u64,
+    /// The interleaving as it was found.
+    pub schedule: Schedule,
+    /// The same failure with fewer threads, iterations and events, if somebody cut it down.
+    pub reduced: Option<Schedule>,
+    /// The same failure with fewer switches, if somebody smoothed it.
+    pub simplified: Option<Schedule>,
+}
+
+impl Bug {
+    /// The schedule with the fewest events and switches.
+    #[must_use]
+    pub fn best_schedule(&self) -> &Schedule {
+        let cut = self.simplified.as_ref().or(self.reduced.as_ref());
+        cut.unwrap_or(&self.schedule)
+    }
+}
+
+/// Why a file is not a bug that can be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BugFileError {
+    /// It does not begin as a bug file does.
+    #[error("this is not a bug file: it does not begin with `bohr-bug`")]
+    NotABug,
+    /// It was written by another version of the format.
+    #[error("the bug file has format version {found}, this bohr reads version {VERSION}")]
+    OtherVersion {
+        /// What the file says.
+        found: u32,
+    },
+    /// It is shorter than it says.
+    #[error("the bug file is truncated: {expected} bytes were written, {found} are there")]
+    Truncated {
+        /// How long it was.
+        expected: u64,
+        /// How long it is.
+        found: u64,
+    },
+    /// It is longer than it says.
+    #[error("the bug file has {extra} bytes too many at its end")]
+    TooLong {
+        /// How many.
+        extra: u64,
+    },
+    /// The checksum does not fit.
+    #[error("the bug file is damaged: its checksum does not fit its content")]
+    Damaged,
+    /// The checksum fits and the content still makes no sense.
+    #[error("the bug file is whole but its content makes no sense: {0}")]
+    Malformed(&'static str),
+}
+
+/// The bytes of a bug file.
+///
+/// # Panics
+/// If there is no memory to compress them.
+#[must_use]
+pub fn write(bug: &Bug) -> Vec<u8> {
+    let plain = postcard::to_allocvec(bug).expect("a bug holds nothing that cannot be written");
+    let body = zstd::encode_all(&plain[..], 3).expect("compressing memory does no I/O");
+    let mut bytes = Vec::with_capacity(HEADER + body.len());
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend((body.len() as u64).to_le_bytes());
+    bytes.extend(blake3::hash(&body).as_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// The bug in these bytes.
+///
+/// # Errors
+/// If they are not a whole, undamaged bug file of this version.
+pub fn read(bytes: &[u8]) -> Result<Bug, BugFileError> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err(match MAGIC.starts_with(bytes) && !bytes.is_empty() {
+            true => truncated(HEADER as u64, bytes),
+            false => BugFileError::NotABug,
+        });
+    }
+    let word = |at: usize| {
+        bytes
+            .get(at..at + 4)?
+            .try_into()
+            .ok()
+            .map(u32::from_le_bytes)
+    };
+    let long = |at: usize| {
+        bytes
+            .get(at..at + 8)?
+            .try_into()
+            .ok()
+            .map(u64::from_le_bytes)
+    };
+    match word(8) {
+        Some(VERSION) => {}
+        Some(found) => return Err(BugFileError::OtherVersion { found }),
+        None => return Err(truncated(HEADER as u64, bytes)),
+    }
+    let Some((length, hash)) = long(12).zip(bytes.get(20..HEADER)) else {
+        return Err(truncated(HEADER as u64, bytes));
+    };
+    let body = &bytes[HEADER..];
+    check(body, length, hash)?;
+    unpack(body)
+}
+
+fn truncated(expected: u64, bytes: &[u8]) -> BugFileError {
+    BugFileError::Truncated {
+        expected,
+        found: bytes.len() as u64,
+    }
+}
+
+fn check(body: &[u8], length: u64, hash: &[u8]) -> Result<(), BugFileError> {
+    let found = body.len() as u64;
+    if found < length {
+        return Err(BugFileError::Truncated {
+            expected: length.saturating_add(HEADER as u64),
+            found: found + HEADER as u64,
+        });
+    }
+    if found > length {
+        return Err(BugFileError::TooLong {
+            extra: found - length,
+        });
+    }
+    match blake3::hash(body).as_bytes() == hash {
+        true => Ok(()),
+        false => Err(BugFileError::Damaged),
+    }
+}
+
+fn unpack(body: &[u8]) -> Result<Bug, BugFileError> {
+    use std::io::Read;
+    let decoder = zstd::Decoder::new(body).map_err(|_| BugFileError::Malformed("no zstd frame"))?;
+    let mut plain = Vec::new();
+    let unpacked = decoder.take(LARGEST).read_to_end(&mut plain);
+    unpacked.map_err(|_| BugFileError::Malformed("zstd cannot unpack it"))?;
+    match postcard::take_from_bytes(&plain) {
+        Ok((bug, [])) => Ok(bug),
+        Ok(_) => Err(BugFileError::Malformed("something follows the bug")),
+        Err(_) => Err(BugFileError::Malformed("it holds no bug")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_event::{Anchor, Choice, ChoiceKind, FailureKind, Place, Segment, SiteId, ThreadPath};
+    use proptest::prelude::*;
+
+    fn place(number: u32) -> Place {
+        match number % 2 {
+            0 => Place::Code {
+                object: "program".into(),
+                offset: number.into(),
+            },
+            _ => Place::Site(SiteId {
+                function: bohr_event::FunctionId(number.into()),
+                index: number,
+            }),
+        }
+    }
+
+    fn bug(segments: &[(u32, u64)], text: &str, code: i32) -> Bug {
+        let mut schedule: Schedule = segments
+            .iter()
+            .map(|&(child, events)| Segment {
+                thread: ThreadPath::MAIN.child(child),
+                events,
+                end: Some(Anchor {
+                    place: place(child),
+                    visits: child,
+                }),
+            })
+            .collect();
+        schedule.choose(Choice {
+            thread: ThreadPath::MAIN,
+            number: 3,
+            kind: ChoiceKind::Waiter,
+            picked: 1,
+        });
+        Bug {
+            writer: "0.1.0".into(),
+            program: ProgramIdentity {
+                path: b"/bin/program".to_vec(),
+                hash: [7; 32],
+                size: 99,
+                mode: ControlMode::Calls,
+            },
+            invocation: Invocation {
+                arguments: vec![text.as_bytes().to_vec()],
+                environment: vec![(b"LANG".to_vec(), text.as_bytes().to_vec())],
+                input: text.as_bytes().to_vec(),
+            },
+            oracle: Oracle::default(),
+            policy: control::Policy::default(),
+            limits: control::Limits {
+                events: 1_000,
+                milliseconds: 10,
+            },
+            strategy: "random".into(),
+            seed: 42,
+            signature: Signature {
+                kind: FailureKind::Exit { code },
+                place: Some(place(1)),
+                frames: Vec::new(),
+                cycle: vec![place(2)],
+            },
+            message: text.into(),
+            threads: Vec::new(),
+            thread_count: 3,
+            events: schedule.events(),
+            reduced: None,
+            simplified: Some(schedule.clone()),
+            schedule,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_bug_survives_its_file(
+            segments in prop::collection::vec((1u32..5, 1u64..1000), 0..40),
+            text in ".{0,40}",
+            code: i32,
+        ) {
+            let bug = bug(&segments, &text, code);
+            prop_assert_eq!(read(&write(&bug)), Ok(bug));
+        }
+
+        #[test]
+        fn any_bytes_are_refused_or_read(mut bytes in prop::collection::vec(any::<u8>(), 0..400), headed: bool) {
+            if headed {
+                bytes.splice(0..0, write(&bug(&[], "", 1))[..20].to_vec());
+            }
+            prop_assert!(read(&bytes).is_err());
+        }
+
+        #[test]
+        fn any_body_under_a_right_checksum_is_refused_or_read(body in prop::collection::vec(any::<u8>(), 0..400), packed: bool) {
+            let body = if packed { zstd::encode_all(&body[..], 1).unwrap() } else { body };
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend(VERSION.to_le_bytes());
+            bytes.extend((body.len() as u64).to_le_bytes());
+            bytes.extend(blake3::hash(&body).as_bytes());
+            bytes.extend(body);
+            prop_assert!(matches!(read(&bytes), Ok(_) | Err(BugFileError::Malformed(_))));
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_is_noticed() {
+        let bytes = write(&bug(&[(1, 5), (2, 6)], "text", 3));
+        for position in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[position] ^= 0x41;
+            assert!(read(&changed).is_err(), "byte {position}");
+        }
+    }
+
+    #[test]
+    fn every_truncation_says_so() {
+        let bytes = write(&bug(&[(1, 5)], "text", 3));
+        assert_eq!(read(&[]), Err(BugFileError::NotABug));
+        for length in 1..bytes.len() {
+            let refusal = read(&bytes[..length]);
+            assert!(
+                matches!(refusal, Err(BugFileError::Truncated { .. })),
+                "{length}: {refusal:?}"
+            );
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert_eq!(read(&longer), Err(BugFileError::TooLong { extra: 1 }));
+    }
+
+    #[test]
+    fn other_versions_are_named() {
+        let mut bytes = write(&bug(&[], "", 1));
+        bytes[8] = 9;
+        assert_eq!(read(&bytes), Err(BugFileError::OtherVersion { found: 9 }));
+        assert_eq!(read(b"\x7fELF...."), Err(BugFileError::NotABug));
+    }
+}

@@ -1,0 +1,166 @@
+//! Does anything uncontrolled leak into a run? The same schedule is executed
+//! again and again, in clones of one process and in fresh processes, and every
+//! event is compared.
+
+use crate::atlas::Atlas;
+use crate::error::ExploreError;
+use crate::replay::repeat;
+use crate::server::Voice;
+use crate::subject::Subject;
+use bohr_event::control::{Detailing, Job, Notice, Outcome, RunReport, Step};
+use bohr_schedule::Plan;
+use std::collections::BTreeSet;
+
+/// The first difference between two runs of one schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// Which run differs from the first, counted from 1.
+    pub run: u64,
+    /// Whether it ran in a process of its own.
+    pub fresh: bool,
+    /// The first event that differs, counted from 0; `None` if only the end does.
+    pub event: Option<u64>,
+    /// What the first run did.
+    pub expected: String,
+    /// What this one did.
+    pub found: String,
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Runs compared.
+    pub runs: u64,
+    /// Events of each.
+    pub events: u64,
+    /// The first difference, if there is one.
+    pub leak: Option<Leak>,
+    /// What the runtime noticed.
+    pub notices: BTreeSet<Notice>,
+}
+
+/// Executes `plan` with `seed` `times` times in clones of one process and as
+/// often in fresh ones.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn check(
+    subject: &Subject,
+    plan: &Plan,
+    seed: u64,
+    times: u64,
+    go_on: &dyn Fn() -> bool,
+    show: &mut dyn FnMut(u64),
+) -> Result<Check, ExploreError> {
+    let mut comparison = Comparison::default();
+    for (fresh, servers, runs) in [(false, 1, times), (true, times, 1)] {
+        for _ in 0..servers {
+            let mut server = subject.serve(Voice::Muted, go_on)?;
+            let mut atlas = subject.atlas(&server);
+            comparison.check.notices.extend(&server.ready().notices);
+            let job = Job {
+                first_seed: seed,
+                stride: 0,
+                runs,
+                stop_at_failure: false,
+                trace: Detailing::Always,
+                details: Detailing::Always,
+                ..subject.job(plan)
+            };
+            repeat(&mut server, job, go_on, |report| {
+                ExploreError::if_broken(report)?;
+                comparison.take(report, fresh, &mut atlas);
+                show(comparison.check.runs);
+                Ok(())
+            })?;
+            if comparison.check.leak.is_some() {
+                return Ok(comparison.check);
+            }
+        }
+    }
+    Ok(comparison.check)
+}
+
+#[derive(Default)]
+struct Comparison {
+    check: Check,
+    first: Option<(Vec<Step>, RunReport)>,
+}
+
+impl Comparison {
+    fn take(&mut self, report: &RunReport, fresh: bool, atlas: &mut Atlas) {
+        self.check.runs += 1;
+        let trace = report
+            .detail
+            .as_ref()
+            .map_or(&[][..], |detail| &detail.trace);
+        if let Some(detail) = &report.detail {
+            self.check.notices.extend(&detail.notices);
+            atlas.update(&detail.objects);
+        }
+        let Some((expected, first)) = &self.first else {
+            self.check.events = report.events;
+            let stripped = RunReport {
+                detail: None,
+                ..report.clone()
+            };
+            self.first = Some((trace.to_vec(), stripped));
+            return;
+        };
+        if self.check.leak.is_none() {
+            let number = self.check.runs;
+            self.check.leak = difference(expected, trace, fresh, atlas)
+                .or_else(|| other_end(first, report))
+                .map(|(event, expected, found)| Leak {
+                    run: number,
+                    fresh,
+                    event,
+                    expected,
+                    found,
+                });
+        }
+    }
+}
+
+type Difference = (Option<u64>, String, String);
+
+/// Addresses may differ between processes, everything else may not.
+fn difference(
+    expected: &[Step],
+    found: &[Step],
+    fresh: bool,
+    atlas: &mut Atlas,
+) -> Option<Difference> {
+    let same = |a: &Step, b: &Step| {
+        a.thread == b.thread
+            && a.operation.kind == b.operation.kind
+            && a.operation.place == b.operation.place
+            && (fresh || a.operation.object == b.operation.object)
+    };
+    let mut pairs = expected.iter().zip(found);
+    let first = pairs.position(|(a, b)| !same(a, b));
+    let event =
+        first.or((expected.len() != found.len()).then_some(expected.len().min(found.len())))?;
+    let mut tell = |trace: &[Step]| match trace.get(event) {
+        Some(step) => format!(
+            "thread #{} {} {:#x} in {}",
+            step.thread.0,
+            step.operation.kind,
+            step.operation.object,
+            atlas.spot(step.operation.place)
+        ),
+        None => "nothing: the run was over".to_string(),
+    };
+    Some((Some(event as u64), tell(expected), tell(found)))
+}
+
+fn other_end(first: &RunReport, report: &RunReport) -> Option<Difference> {
+    let end = |outcome: &Outcome| match outcome {
+        Outcome::Exited { code } => format!("ended with exit code {code}"),
+        Outcome::Failed(failure) => format!("failed: {:?} {}", failure.kind, failure.message),
+        Outcome::Stopped(_) => "was stopped".to_string(),
+        Outcome::Broken(message) => message.clone(),
+    };
+    let (expected, found) = (end(&first.outcome), end(&report.outcome));
+    (expected != found).then_some((None, expected, found))
+}

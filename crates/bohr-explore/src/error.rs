@@ -1,0 +1,156 @@
+//! Why a hunt, a replay or a check cannot be done, whose fault that is, and
+//! what to try next.
+
+use crate::bug_file::BugFileError;
+use crate::server::ServerError;
+use crate::target::TargetError;
+use bohr_event::control::{Outcome, RunReport};
+use bohr_event::{Diagnosis, Fault};
+use std::path::PathBuf;
+
+/// See the module.
+#[derive(Debug, thiserror::Error)]
+pub enum ExploreError {
+    /// The program cannot be controlled.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The conversation with the program failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A bug file cannot be read.
+    #[error("`{path}` cannot be read as a bug file")]
+    BugFile {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: BugFileError,
+    },
+    /// A file cannot be read or written.
+    #[error("the file `{path}` cannot be used")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// As the system says.
+        source: std::io::Error,
+    },
+    /// The bug was found in another build of the program.
+    #[error("the bug was found in another build of `{path}`: {difference}")]
+    OtherBuild {
+        /// The program now.
+        path: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// The runtime made a mistake.
+    #[error("the runtime failed in the run of seed {seed}: {message}")]
+    Broken {
+        /// Of which seed.
+        seed: u64,
+        /// What it says.
+        message: String,
+    },
+    /// A job ended without telling about its run.
+    #[error("the fork server ended a job without a report")]
+    NoReport,
+}
+
+impl ExploreError {
+    /// An error if the runtime says that it failed.
+    ///
+    /// # Errors
+    /// Just then.
+    pub fn if_broken(report: &RunReport) -> Result<(), ExploreError> {
+        match &report.outcome {
+            Outcome::Broken(message) => Err(ExploreError::Broken {
+                seed: report.seed,
+                message: message.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether somebody asked for the end.
+    #[must_use]
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, ExploreError::Server(ServerError::Interrupted))
+    }
+}
+
+impl Diagnosis for ExploreError {
+    fn fault(&self) -> Fault {
+        use ServerError::*;
+        match self {
+            ExploreError::Target(error) => fault_of_target(error),
+            ExploreError::Server(Start(_) | EndedEarly(_) | TooSlow(_) | Interrupted) => {
+                Fault::Input
+            }
+            ExploreError::Server(Refused(_)) => Fault::Unsupported,
+            ExploreError::BugFile {
+                source: BugFileError::Malformed(_),
+                ..
+            } => Fault::Internal,
+            ExploreError::Server(_) | ExploreError::Broken { .. } | ExploreError::NoReport => {
+                Fault::Internal
+            }
+            _ => Fault::Input,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            ExploreError::Target(error) => return help_for_target(error),
+            ExploreError::Server(ServerError::EndedEarly(_)) => {
+                "run the program without bohr and see that it works".to_string()
+            }
+            ExploreError::Server(ServerError::TooSlow(_)) => {
+                "if it needs longer to start, raise --startup".to_string()
+            }
+            ExploreError::BugFile { source, .. } => help_for_bug_file(source)?,
+            ExploreError::OtherBuild { .. } => {
+                "`bohr replay --adapt BUG` follows the old schedule as far as it goes".to_string()
+            }
+            _ => return None,
+        };
+        Some(help)
+    }
+}
+
+fn fault_of_target(error: &TargetError) -> Fault {
+    match error {
+        TargetError::OtherMachine { .. } | TargetError::Static(_) | TargetError::ChangesUser(_) => {
+            Fault::Unsupported
+        }
+        _ => Fault::Input,
+    }
+}
+
+fn help_for_target(error: &TargetError) -> Option<String> {
+    Some(match error {
+        TargetError::Script { .. } => {
+            "give the program that the script starts; children run uncontrolled".to_string()
+        }
+        TargetError::Static(_) => {
+            "link it dynamically, or build it with `bohr cc`, `bohr c++` or `bohr cargo`"
+                .to_string()
+        }
+        TargetError::NoRuntime(_) => format!(
+            "build it with `cargo build --workspace`, or name it in {}",
+            crate::target::RUNTIME_VARIABLE
+        ),
+        TargetError::ChangesUser(_) => "run a copy of it: `cp PROGRAM .`".to_string(),
+        _ => return None,
+    })
+}
+
+fn help_for_bug_file(error: &BugFileError) -> Option<String> {
+    Some(match error {
+        BugFileError::NotABug => "bug files are written by `bohr hunt`".to_string(),
+        BugFileError::OtherVersion { .. } => {
+            "use the bohr that wrote it, or hunt again with this one".to_string()
+        }
+        BugFileError::Truncated { .. } | BugFileError::TooLong { .. } | BugFileError::Damaged => {
+            "copy it again from where it was written".to_string()
+        }
+        BugFileError::Malformed(_) => return None,
+    })
+}

@@ -1,0 +1,36 @@
+//! The search loop: starts a program with the runtime in it, has thousands of
+//! schedules executed, judges what came of them, and keeps what failed.
+//!
+//! Start at [`hunt`](hunt::hunt). A [`Subject`] is what is run, a [`Server`] the
+//! process that runs it, an [`Atlas`] tells what its numbers mean, a
+//! [`judge`] decides what failed, and a [`Bug`](bug_file::Bug) is what is kept.
+
+#![forbid(unsafe_code)]
+
+mod atlas;
+pub mod bug_file;
+pub mod check;
+mod distinct;
+mod error;
+pub mod hunt;
+mod knowledge;
+pub mod replay;
+mod server;
+mod strategy_name;
+mod subject;
+mod target;
+mod verdict;
+mod whole_file;
+
+pub use atlas::{Atlas, Spot};
+pub use distinct::Distinct;
+pub use error::ExploreError;
+pub use knowledge::Knowledge;
+pub use server::{Server, ServerError, Voice};
+pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
+pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject, TRACE_LIMIT};
+pub use target::{
+    RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
+};
+pub use verdict::{Verdict, judge};
+pub use whole_file::write_whole;

@@ -1,0 +1,215 @@
+//! Replay: does a recorded schedule show the recorded failure, every time?
+
+mod adapt;
+mod divergence;
+
+pub use adapt::{Adaptation, adapt};
+pub use divergence::explain;
+
+use crate::atlas::Atlas;
+use crate::bug_file::Bug;
+use crate::error::ExploreError;
+use crate::server::{Server, Voice};
+use crate::subject::Subject;
+use crate::verdict::judge;
+use bohr_event::Signature;
+use bohr_event::control::{Detailing, Job, Outcome, RunReport};
+use bohr_schedule::{Plan, Stop, read_report};
+use std::ops::ControlFlow;
+
+/// What a replayed run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reproduction {
+    /// The recorded failure at the recorded event.
+    Same,
+    /// The recorded failure at another event.
+    OtherEvent {
+        /// Where it was recorded.
+        expected: u64,
+        /// Where it came.
+        found: u64,
+    },
+    /// Another failure.
+    OtherFailure(Box<Signature>),
+    /// The run was good, with this exit code.
+    NoFailure {
+        /// The code.
+        code: i32,
+    },
+    /// The run left the schedule.
+    Diverged(String),
+}
+
+/// The result of many replays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replays {
+    /// Runs made.
+    pub runs: u64,
+    /// Those that showed the failure at its event.
+    pub reproduced: u64,
+    /// What the first of the others came to, and which it was.
+    pub first_other: Option<(u64, Reproduction)>,
+    /// Whether all runs had the same sequence of segments and choices.
+    pub same_hash: bool,
+}
+
+/// Replays the bug once, in a fresh process.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn once(
+    subject: &Subject,
+    bug: &Bug,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Reproduction, ExploreError> {
+    let mut server = subject.serve(Voice::Muted, go_on)?;
+    let mut atlas = subject.atlas(&server);
+    let job = job(subject, bug, &atlas, 1);
+    let report = subject.run_once(&mut server, job, go_on)?;
+    Ok(compare(&report, bug, &mut atlas))
+}
+
+/// Replays the bug `times` times; each in a fresh process if `fresh`. `show` is
+/// told how many are done.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn replay(
+    subject: &Subject,
+    bug: &Bug,
+    times: u64,
+    fresh: bool,
+    go_on: &dyn Fn() -> bool,
+    show: &mut dyn FnMut(u64),
+) -> Result<Replays, ExploreError> {
+    let mut replays = Counting::default();
+    let batch = if fresh { 1 } else { times };
+    while replays.result.runs < times {
+        let mut server = subject.serve(Voice::Muted, go_on)?;
+        let mut atlas = subject.atlas(&server);
+        let job = job(subject, bug, &atlas, batch);
+        let before = replays.result.runs;
+        repeat(&mut server, job, go_on, |report| {
+            replays.take(report, bug, &mut atlas)?;
+            show(replays.result.runs);
+            Ok(())
+        })?;
+        if replays.result.runs == before {
+            return Err(ExploreError::NoReport);
+        }
+    }
+    Ok(replays.result)
+}
+
+fn job(subject: &Subject, bug: &Bug, atlas: &Atlas, runs: u64) -> Job {
+    let plan = Plan::replay(atlas.inward(bug.best_schedule()));
+    let job = subject.job(&plan);
+    Job {
+        runs,
+        stride: 0,
+        first_seed: bug.seed,
+        stop_at_failure: false,
+        details: match subject.oracle.needs_output() {
+            true => Detailing::Always,
+            false => Detailing::Never,
+        },
+        ..job
+    }
+}
+
+/// Has a job done and hands over its reports one by one.
+pub(crate) fn repeat(
+    server: &mut Server,
+    job: Job,
+    go_on: &dyn Fn() -> bool,
+    mut take: impl FnMut(&RunReport) -> Result<(), ExploreError>,
+) -> Result<(), ExploreError> {
+    let mut failure = None;
+    let end = server.run(job, go_on, |reports| {
+        match reports.iter().try_for_each(&mut take) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(end?),
+    }
+}
+
+/// Counts replays. Finding lines and frames is slow, so a report that equals
+/// one that was judged is not judged again.
+#[derive(Default)]
+struct Counting {
+    result: Replays,
+    judged: Option<(Outcome, u64, Reproduction)>,
+    hash: Option<u64>,
+}
+
+impl Counting {
+    fn take(
+        &mut self,
+        report: &RunReport,
+        bug: &Bug,
+        atlas: &mut Atlas,
+    ) -> Result<(), ExploreError> {
+        ExploreError::if_broken(report)?;
+        let known = match &self.judged {
+            Some((outcome, events, reproduction))
+                if *outcome == report.outcome
+                    && *events == report.events
+                    && report.detail.is_none() =>
+            {
+                reproduction.clone()
+            }
+            _ => compare(report, bug, atlas),
+        };
+        self.judged = Some((report.outcome.clone(), report.events, known.clone()));
+        let first = *self.hash.get_or_insert(report.hash);
+        self.result.same_hash =
+            first == report.hash && (self.result.runs == 0 || self.result.same_hash);
+        self.result.runs += 1;
+        match known {
+            Reproduction::Same => self.result.reproduced += 1,
+            other if self.result.first_other.is_none() => {
+                self.result.first_other = Some((self.result.runs, other));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Holds a run against the bug.
+fn compare(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
+    if let Outcome::Stopped(bytes) = &report.outcome {
+        return Reproduction::Diverged(match read_report(bytes) {
+            Some(Stop::Diverged(divergence)) => explain(&divergence, atlas),
+            _ => "the run was stopped".to_string(),
+        });
+    }
+    match judge(report, &bug.oracle, atlas) {
+        None => Reproduction::NoFailure {
+            code: match report.outcome {
+                Outcome::Exited { code } => code,
+                _ => 0,
+            },
+        },
+        Some(verdict) if verdict.signature != bug.signature => {
+            Reproduction::OtherFailure(Box::new(verdict.signature))
+        }
+        Some(_) if is_cut(bug) || report.events == bug.events => Reproduction::Same,
+        Some(_) => Reproduction::OtherEvent {
+            expected: bug.events,
+            found: report.events,
+        },
+    }
+}
+
+/// Whether the schedule that is replayed is shorter than the one that was found.
+fn is_cut(bug: &Bug) -> bool {
+    bug.reduced.is_some() || bug.simplified.is_some()
+}

@@ -1,0 +1,142 @@
+//! What is run, with what, and by which rules: everything of a run but its schedule.
+
+use crate::atlas::Atlas;
+use crate::bug_file::{Bug, Invocation, Oracle};
+use crate::error::ExploreError;
+use crate::server::{Server, Voice};
+use crate::target::Target;
+use bohr_event::control::{Backend, Detailing, Job, Limits, Output, Policy, RunReport};
+use bohr_program::Program;
+use bohr_schedule::Plan;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Events of a run that are kept when it is traced.
+pub const TRACE_LIMIT: u64 = 4_000_000;
+
+/// Bytes of output that are kept when it is judged.
+const OUTPUT_LIMIT: u64 = 16 << 20;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The program.
+    pub target: Target,
+    /// How it is started.
+    pub invocation: Invocation,
+    /// What counts as a failure.
+    pub oracle: Oracle,
+    /// What the engine does where the program leaves it open.
+    pub policy: Policy,
+    /// Bounds of a run.
+    pub limits: Limits,
+    /// What threads run on.
+    pub backend: Backend,
+    /// Models of the program and its instrumented libraries.
+    pub models: Vec<Arc<Program>>,
+    /// How long the program may take to its fork point.
+    pub patience: Duration,
+}
+
+/// Bounds that suit most programs.
+pub const DEFAULT_LIMITS: Limits = Limits {
+    events: 20_000_000,
+    milliseconds: 10_000,
+};
+
+/// Time to the fork point that suits most programs.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(60);
+
+impl Subject {
+    /// With the ordinary rules.
+    #[must_use]
+    pub fn new(target: Target, invocation: Invocation) -> Subject {
+        Subject {
+            target,
+            invocation,
+            oracle: Oracle::default(),
+            policy: Policy::default(),
+            limits: DEFAULT_LIMITS,
+            backend: Backend::Fibers,
+            models: Vec::new(),
+            patience: DEFAULT_PATIENCE,
+        }
+    }
+
+    /// As the bug was found.
+    #[must_use]
+    pub fn of_bug(bug: &Bug, target: Target, models: Vec<Arc<Program>>) -> Subject {
+        Subject {
+            oracle: bug.oracle.clone(),
+            policy: bug.policy,
+            limits: bug.limits,
+            models,
+            ..Subject::new(target, bug.invocation.clone())
+        }
+    }
+
+    /// Starts a fork server of the program.
+    ///
+    /// # Errors
+    /// If it does not come to its fork point.
+    pub fn serve(&self, voice: Voice, go_on: &dyn Fn() -> bool) -> Result<Server, ExploreError> {
+        let server = Server::start(&self.target, &self.invocation, voice, self.patience, go_on)?;
+        Ok(server)
+    }
+
+    /// The places of a server's process.
+    #[must_use]
+    pub fn atlas(&self, server: &Server) -> Atlas {
+        Atlas::new(server.ready().objects.clone(), self.models.clone())
+    }
+
+    /// One run of seed 0 by `plan`; the rest is for the caller to set.
+    #[must_use]
+    pub fn job(&self, plan: &Plan) -> Job {
+        let all = self.oracle.needs_output() || self.oracle.exit_code != 0;
+        Job {
+            first_seed: 0,
+            stride: 1,
+            runs: 1,
+            plan: plan.to_bytes(),
+            // Only the oracle knows what a failure is if exit code 0 is one.
+            stop_at_failure: !all,
+            backend: self.backend,
+            trace: Detailing::Never,
+            trace_limit: TRACE_LIMIT,
+            details: match all {
+                true => Detailing::Always,
+                false => Detailing::Failing,
+            },
+            output: match self.oracle.needs_output() {
+                true => Output::Capture {
+                    limit: OUTPUT_LIMIT,
+                },
+                false => Output::Discard,
+            },
+            limits: self.limits,
+            policy: self.policy,
+        }
+    }
+
+    /// Has a job of a single run done.
+    ///
+    /// # Errors
+    /// If the fork server fails.
+    pub fn run_once(
+        &self,
+        server: &mut Server,
+        job: Job,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<RunReport, ExploreError> {
+        let mut report = None;
+        server.run(Job { runs: 1, ..job }, go_on, |reports| {
+            report = reports.into_iter().next_back().or(report.take());
+            ControlFlow::Continue(())
+        })?;
+        let report = report.ok_or(ExploreError::NoReport)?;
+        ExploreError::if_broken(&report)?;
+        Ok(report)
+    }
+}

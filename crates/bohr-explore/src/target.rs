@@ -1,0 +1,303 @@
+//! What is run: a program that can be controlled, or a refusal that says why not.
+
+use crate::bug_file::{ControlMode, ProgramIdentity};
+use object::Endianness;
+use object::elf::{ELFCLASS32, EM_X86_64, FileHeader64, PT_INTERP};
+use object::read::elf::{FileHeader, ProgramHeader};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Name of the library that is loaded into the program.
+pub const RUNTIME: &str = "libbohr_runtime.so";
+
+/// Names the runtime's file where it does not lie beside the program `bohr`.
+pub const RUNTIME_VARIABLE: &str = "BOHR_RUNTIME";
+
+/// A program that can be run under control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Which program, and how it is controlled.
+    pub identity: ProgramIdentity,
+    /// What is started: the program itself or its control profile.
+    pub executable: PathBuf,
+    /// What is loaded into it.
+    pub runtime: PathBuf,
+}
+
+/// Why a program cannot be controlled.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// There is no such file.
+    #[error("there is no program `{0}`")]
+    NotFound(PathBuf),
+    /// It is there and cannot be read or executed.
+    #[error("the program `{path}` cannot be used")]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// As the system says.
+        source: std::io::Error,
+    },
+    /// It has no execute permission.
+    #[error("the file `{0}` is not executable")]
+    NotExecutable(PathBuf),
+    /// It is a script.
+    #[error("`{path}` is a script for `{interpreter}`, not a program")]
+    Script {
+        /// Which.
+        path: PathBuf,
+        /// What would run it.
+        interpreter: String,
+    },
+    /// It is something else.
+    #[error("`{0}` is not an ELF executable")]
+    NotElf(PathBuf),
+    /// It is for another processor.
+    #[error("`{path}` is a program for another processor: {found}, expected x86-64")]
+    OtherMachine {
+        /// Which.
+        path: PathBuf,
+        /// What it is for.
+        found: String,
+    },
+    /// It has no dynamic loader to load the runtime with.
+    #[error(
+        "`{0}` is statically linked and carries no bundle, so the runtime cannot be loaded into it"
+    )]
+    Static(PathBuf),
+    /// Its dynamic loader is missing on this machine.
+    #[error("`{path}` asks for the loader `{interpreter}`, which is not there")]
+    MissingInterpreter {
+        /// Which.
+        path: PathBuf,
+        /// Its loader.
+        interpreter: PathBuf,
+    },
+    /// The system loads nothing into programs that change their user.
+    #[error("`{0}` changes its user or group, so the system loads no library into it")]
+    ChangesUser(PathBuf),
+    /// The runtime is not where it should be.
+    #[error("the runtime {RUNTIME} is not beside bohr ({0})")]
+    NoRuntime(PathBuf),
+}
+
+/// The file that a shell would start for this word.
+///
+/// # Errors
+/// If there is none.
+pub fn find_program(word: &Path) -> Result<PathBuf, TargetError> {
+    let missing = || TargetError::NotFound(word.to_path_buf());
+    if word.as_os_str().as_bytes().contains(&b'/') {
+        return word.canonicalize().map_err(|_| missing());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(word))
+        .find(|path| path.is_file());
+    found
+        .and_then(|path| path.canonicalize().ok())
+        .ok_or_else(missing)
+}
+
+/// The runtime that belongs to this bohr.
+///
+/// # Errors
+/// If it is not where it should be.
+pub fn find_runtime() -> Result<PathBuf, TargetError> {
+    if let Some(path) = std::env::var_os(RUNTIME_VARIABLE) {
+        let path = PathBuf::from(path);
+        return path
+            .canonicalize()
+            .map_err(|_| TargetError::NoRuntime(path));
+    }
+    let own = std::env::current_exe().unwrap_or_default();
+    let folder = own.parent().unwrap_or(Path::new("."));
+    let places = [
+        folder.join(RUNTIME),
+        folder.join("../lib/bohr").join(RUNTIME),
+        folder.join("..").join(RUNTIME),
+    ];
+    let found = places.iter().find_map(|path| path.canonicalize().ok());
+    found.ok_or_else(|| TargetError::NoRuntime(folder.to_path_buf()))
+}
+
+/// Looks at a program and says whether it can be run under control.
+///
+/// `profile` is the executable to start in its place, with the hash of its
+/// bundle; without it the program itself is started, unmodified.
+///
+/// # Errors
+/// If it cannot, with the reason.
+pub fn inspect(word: &Path, profile: Option<(PathBuf, [u8; 32])>) -> Result<Target, TargetError> {
+    let path = find_program(word)?;
+    let bytes = read(&path)?;
+    let (executable, mode) = match profile {
+        Some((executable, bundle)) => {
+            let profile = *blake3::hash(&read(&executable)?).as_bytes();
+            (executable, ControlMode::Accesses { bundle, profile })
+        }
+        None => {
+            check_elf(&path, &bytes)?;
+            (path.clone(), ControlMode::Calls)
+        }
+    };
+    Ok(Target {
+        identity: ProgramIdentity {
+            hash: *blake3::hash(&bytes).as_bytes(),
+            size: bytes.len() as u64,
+            path: path.into_os_string().as_bytes().to_vec(),
+            mode,
+        },
+        executable,
+        runtime: find_runtime()?,
+    })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
+    let unusable = |source| TargetError::Unusable {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mode = std::fs::metadata(path)
+        .map_err(unusable)?
+        .permissions()
+        .mode();
+    if mode & 0o111 == 0 {
+        return Err(TargetError::NotExecutable(path.to_path_buf()));
+    }
+    if mode & 0o6000 != 0 && !rustix::process::geteuid().is_root() {
+        return Err(TargetError::ChangesUser(path.to_path_buf()));
+    }
+    std::fs::read(path).map_err(unusable)
+}
+
+/// Whether the system can load the runtime into a program with these bytes.
+fn check_elf(path: &Path, bytes: &[u8]) -> Result<(), TargetError> {
+    let path = path.to_path_buf();
+    if let Some(line) = bytes.strip_prefix(b"#!") {
+        let end = line
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(line.len());
+        let interpreter = String::from_utf8_lossy(&line[..end]).trim().to_string();
+        return Err(TargetError::Script { path, interpreter });
+    }
+    if !bytes.starts_with(b"\x7fELF") {
+        return Err(TargetError::NotElf(path));
+    }
+    if bytes.get(4) == Some(&ELFCLASS32.0) {
+        let found = "a 32-bit program".to_string();
+        return Err(TargetError::OtherMachine { path, found });
+    }
+    let Ok(header) = FileHeader64::<Endianness>::parse(bytes) else {
+        return Err(TargetError::NotElf(path));
+    };
+    let endian = header.endian().unwrap_or_default();
+    let machine = header.e_machine(endian);
+    if machine != EM_X86_64 {
+        let found = format!("machine number {machine:?}");
+        return Err(TargetError::OtherMachine { path, found });
+    }
+    match interpreter(header, endian, bytes) {
+        None => Err(TargetError::Static(path)),
+        Some(interpreter) if !interpreter.exists() => {
+            Err(TargetError::MissingInterpreter { path, interpreter })
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn interpreter(
+    header: &FileHeader64<Endianness>,
+    endian: Endianness,
+    bytes: &[u8],
+) -> Option<PathBuf> {
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let segment = segments
+        .iter()
+        .find(|segment| segment.p_type(endian) == PT_INTERP)?;
+    let name = segment.data(endian, bytes).ok()?;
+    let name = name.split(|byte| *byte == 0).next()?;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Writes an executable file and looks at it.
+    fn refusal(bytes: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, bytes).unwrap();
+        check_elf(&path, bytes)
+            .unwrap_err()
+            .to_string()
+            .replace(folder.path().to_str().unwrap(), "")
+    }
+
+    fn compiled(flags: &[&str]) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, output) = (folder.path().join("a.c"), folder.path().join("a"));
+        std::fs::write(&source, "int main(void) { return 0; }").unwrap();
+        let mut compiler = Command::new("clang-22");
+        let status = compiler
+            .args(flags)
+            .arg(&source)
+            .arg("-o")
+            .arg(&output)
+            .status()
+            .unwrap();
+        assert!(status.success());
+        std::fs::read(output).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_controlled_is_refused_with_the_reason() {
+        assert_eq!(
+            refusal(b"#!/bin/sh -e\necho\n"),
+            "`/program` is a script for `/bin/sh -e`, not a program"
+        );
+        assert_eq!(refusal(b"MZ"), "`/program` is not an ELF executable");
+        assert_eq!(
+            refusal(b"\x7fELF\x02"),
+            "`/program` is not an ELF executable"
+        );
+        assert_eq!(
+            refusal(b"\x7fELF\x01\x01\x01"),
+            "`/program` is a program for another processor: a 32-bit program, expected x86-64"
+        );
+        assert_eq!(
+            refusal(&compiled(&["-static"])),
+            "`/program` is statically linked and carries no bundle, so the runtime cannot be loaded into it"
+        );
+        assert_eq!(
+            refusal(&compiled(&["-Wl,--dynamic-linker=/no/ld.so"])),
+            "`/program` asks for the loader `/no/ld.so`, which is not there"
+        );
+    }
+
+    #[test]
+    fn an_ordinary_program_is_taken() {
+        let path = find_program(Path::new("sh")).unwrap();
+        check_elf(&path, &std::fs::read(&path).unwrap()).unwrap();
+        assert!(matches!(
+            find_program(Path::new("no-such-program")),
+            Err(TargetError::NotFound(_))
+        ));
+    }
+
+    #[test]
+    fn any_bytes_are_taken_or_refused() {
+        let program = compiled(&[]);
+        let path = Path::new("/program");
+        for cut in (0..program.len().min(4096)).step_by(7) {
+            let _ = check_elf(path, &program[..cut]);
+            let mut changed = program.clone();
+            changed[cut] ^= 0xff;
+            let _ = check_elf(path, &changed);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! From what a run reported to whether it failed, and as which bug.
+
+use crate::atlas::Atlas;
+use crate::bug_file::{Oracle, ThreadLine};
+use bohr_event::control::{Failure, Outcome, RunReport, ThreadState};
+use bohr_event::{EventKind, FailureKind, Frame, Place, PlaceNumber, Signature, ThreadPath};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Frames that take part in a signature. More would tell callers apart, not bugs.
+const FRAMES: usize = 3;
+
+/// Functions of the Rust library that carry a panic to its hook.
+const PANIC_MACHINERY: [&str; 9] = [
+    "core::panicking",
+    "std::panicking",
+    "std::rt::",
+    "__rustc::rust_",
+    "rust_begin_unwind",
+    "rust_panic",
+    "core::result::unwrap_failed",
+    "core::option::unwrap_failed",
+    "core::option::expect_failed",
+];
+
+/// A failure, as bohr tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Which bug.
+    pub signature: Signature,
+    /// What the program said, or what was expected of it.
+    pub message: String,
+    /// Every thread that was alive.
+    pub threads: Vec<ThreadLine>,
+}
+
+/// Judges a run. `None` is a good run, or one that was ended for reasons that
+/// are not the program's.
+pub fn judge(report: &RunReport, oracle: &Oracle, atlas: &mut Atlas) -> Option<Verdict> {
+    let paths = report
+        .detail
+        .as_ref()
+        .map_or(&[][..], |detail| &detail.threads);
+    if let Some(detail) = &report.detail {
+        atlas.update(&detail.objects);
+    }
+    match &report.outcome {
+        Outcome::Failed(failure) => Some(describe(failure, paths, atlas)),
+        Outcome::Exited { code } if *code != oracle.exit_code => Some(plain(
+            FailureKind::Exit { code: *code },
+            format!("ended with exit code {code}, expected {}", oracle.exit_code),
+        )),
+        Outcome::Exited { .. } => {
+            let output = report
+                .detail
+                .as_ref()
+                .map_or(&[][..], |detail| &detail.output);
+            let complaint = complaint(oracle, output)?;
+            Some(plain(FailureKind::Output, complaint))
+        }
+        Outcome::Stopped(_) | Outcome::Broken(_) => None,
+    }
+}
+
+fn plain(kind: FailureKind, message: String) -> Verdict {
+    Verdict {
+        signature: Signature {
+            kind,
+            place: None,
+            frames: Vec::new(),
+            cycle: Vec::new(),
+        },
+        message,
+        threads: Vec::new(),
+    }
+}
+
+/// What is wrong with the output of a run.
+fn complaint(oracle: &Oracle, output: &[u8]) -> Option<String> {
+    if let Some(expected) = &oracle.output
+        && expected != output
+    {
+        let same = expected
+            .iter()
+            .zip(output)
+            .take_while(|(a, b)| a == b)
+            .count();
+        let line = 1 + expected[..same]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        return Some(format!(
+            "the output differs from the expected one in line {line}"
+        ));
+    }
+    let check = oracle.check.as_ref()?;
+    let passed = passes(check, output);
+    (!passed).then(|| format!("`{check}` refused the output"))
+}
+
+/// Whether a shell command that reads the output ends with 0.
+fn passes(check: &str, output: &[u8]) -> bool {
+    let mut command = Command::new("sh");
+    command.args(["-c", check]).stdin(Stdio::piped());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else {
+        return false;
+    };
+    if let Some(mut input) = child.stdin.take() {
+        // A command that does not read all of it may still be content.
+        let _ = input.write_all(output);
+    }
+    child.wait().is_ok_and(|status| status.success())
+}
+
+fn describe(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) -> Verdict {
+    let failing = failure
+        .states
+        .iter()
+        .find(|state| state.thread == failure.thread);
+    let deadlocked = matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
+    let cycle = match deadlocked {
+        true => cycle(&failure.states, atlas),
+        false => Vec::new(),
+    };
+    let frames = match failing {
+        Some(state) if !deadlocked => own_frames(state, atlas),
+        _ => Vec::new(),
+    };
+    let exact = failure
+        .place
+        .filter(|place| atlas.is_own_code(*place) && !deadlocked);
+    let place = exact
+        .map(|place| atlas.place(place))
+        .or_else(|| Some(frames.first()?.place.clone()));
+    Verdict {
+        signature: Signature {
+            kind: failure.kind.clone(),
+            place,
+            frames,
+            cycle,
+        },
+        message: failure.message.clone(),
+        threads: failure
+            .states
+            .iter()
+            .map(|state| line(state, failure, paths, atlas))
+            .collect(),
+    }
+}
+
+/// The innermost frames that belong to the program.
+fn own_frames(state: &ThreadState, atlas: &mut Atlas) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    for &number in &state.frames {
+        if frames.len() == FRAMES {
+            break;
+        }
+        if atlas.is_own_code(number) && !carries_panics(atlas, number) {
+            frames.push(Frame {
+                function: atlas.function(number),
+                place: atlas.place(number),
+            });
+        }
+    }
+    frames
+}
+
+fn carries_panics(atlas: &mut Atlas, number: PlaceNumber) -> bool {
+    let function = atlas.spot(number).function.unwrap_or_default();
+    PANIC_MACHINERY
+        .iter()
+        .any(|machinery| function.starts_with(machinery))
+}
+
+/// The places at which the threads of a cycle wait, beginning with the smallest.
+/// Where nobody is known to hold anything (a wake-up that never comes), the
+/// places of all that wait.
+fn cycle(states: &[ThreadState], atlas: &mut Atlas) -> Vec<Place> {
+    let state = |thread| states.iter().find(|state| state.thread == thread);
+    for start in states {
+        let mut round = vec![start];
+        while let Some(next) = round[round.len() - 1].holder.and_then(state) {
+            if next.thread == start.thread {
+                let places = round
+                    .iter()
+                    .map(|state| waiting_place(state, atlas))
+                    .collect();
+                return smallest_first(places);
+            }
+            if round.iter().any(|seen| seen.thread == next.thread) {
+                break;
+            }
+            round.push(next);
+        }
+    }
+    let blocked = states.iter().filter(|state| !state.enabled);
+    let mut places: Vec<Place> = blocked.map(|state| waiting_place(state, atlas)).collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+/// Where a thread waits, in the program's own words if it waits in a library.
+fn waiting_place(state: &ThreadState, atlas: &Atlas) -> Place {
+    let own = state.frames.iter().find(|frame| atlas.is_own_code(**frame));
+    let number = match atlas.is_own_code(state.operation.place) {
+        true => state.operation.place,
+        false => own.copied().unwrap_or(state.operation.place),
+    };
+    atlas.place(number)
+}
+
+fn smallest_first(mut places: Vec<Place>) -> Vec<Place> {
+    let smallest = (0..places.len()).min_by_key(|&position| &places[position]);
+    places.rotate_left(smallest.unwrap_or(0));
+    places
+}
+
+fn line(
+    state: &ThreadState,
+    failure: &Failure,
+    paths: &[ThreadPath],
+    atlas: &mut Atlas,
+) -> ThreadLine {
+    let name = |thread: bohr_event::ThreadIndex| match paths.get(thread.position()) {
+        Some(path) => path.to_string(),
+        None => format!("#{}", thread.0),
+    };
+    let doing = match (state.thread == failure.thread, state.enabled) {
+        (true, _) if failure.kind != FailureKind::Deadlock => "failed".to_string(),
+        (_, true) => format!("was about to {}", verb(state.operation.kind)),
+        (_, false) => {
+            let holder = state
+                .holder
+                .map(|holder| format!(", held by {}", name(holder)));
+            format!(
+                "waits to {}{}",
+                verb(state.operation.kind),
+                holder.unwrap_or_default()
+            )
+        }
+    };
+    let mut stack = Vec::new();
+    for &frame in &state.frames {
+        if atlas.is_own_code(frame) && !carries_panics(atlas, frame) {
+            stack.push(atlas.spot(frame).to_string());
+        }
+    }
+    if stack.is_empty() {
+        stack.push(atlas.spot(state.operation.place).to_string());
+    }
+    ThreadLine {
+        thread: name(state.thread),
+        doing,
+        stack,
+    }
+}
+
+/// What a thread does at an event of this kind.
+fn verb(kind: EventKind) -> &'static str {
+    use EventKind::*;
+    match kind {
+        Start => "start",
+        Exit => "end",
+        Fork => "create a thread",
+        Join => "join a thread",
+        Read => "read",
+        Write => "write",
+        Update => "update",
+        Fence => "pass a fence",
+        Acquire => "take a lock",
+        Release => "give a lock back",
+        AcquireShared => "take a lock for reading",
+        ReleaseShared => "give a lock for reading back",
+        Wait => "be woken",
+        Signal => "wake a thread",
+        Broadcast => "wake all threads",
+        Send => "send",
+        Receive => "receive",
+        Alloc => "allocate",
+        Free => "free",
+        Arrive => "arrive at a barrier",
+        Depart => "leave a barrier",
+        Yield => "yield",
+        Sleep => "sleep",
+        Handle => "handle a signal",
+        External => "make a system call",
+    }
+}

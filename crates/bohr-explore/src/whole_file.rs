@@ -1,0 +1,88 @@
+//! Files that appear whole or not at all, whenever bohr is killed.
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Puts `bytes` at `path`, in place of what was there.
+///
+/// The file has no name until it is complete, so that a kill leaves nothing
+/// behind; where the file system cannot do that, it has a temporary one.
+///
+/// # Errors
+/// As the file system has them.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = folder_of(path);
+    match nameless(&folder) {
+        Ok(mut file) => {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            give_name(&file, path)
+        }
+        Err(_) => write_renamed(&folder, path, bytes),
+    }
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn nameless(folder: &Path) -> rustix::io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::from_raw_mode(0o644)).map(File::from)
+}
+
+/// A link cannot replace a file, so an old one is replaced by a rename. Between
+/// the two calls lies nothing but their return.
+fn give_name(file: &File, path: &Path) -> std::io::Result<()> {
+    let source = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link =
+        |target: &Path| rustix::fs::linkat(CWD, &source, CWD, target, AtFlags::SYMLINK_FOLLOW);
+    match link(path) {
+        Err(rustix::io::Errno::EXIST) => {}
+        done => return Ok(done?),
+    }
+    let aside = path.with_extension(format!("{}.new", std::process::id()));
+    link(&aside)?;
+    std::fs::rename(&aside, path).inspect_err(|_| drop(std::fs::remove_file(&aside)))
+}
+
+fn write_renamed(folder: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".bohr-")
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_content_is_replaced_and_nothing_is_left_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bohr");
+        for content in [&b"one"[..], b"another"] {
+            write_whole(&path, content).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), content);
+        }
+        write_renamed(folder.path(), &path, b"third").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"third");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let refusal = write_whole(&folder.path().join("no/a.bohr"), b"x").unwrap_err();
+        assert_eq!(refusal.kind(), std::io::ErrorKind::NotFound);
+    }
+}
