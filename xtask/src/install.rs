@@ -54,6 +54,14 @@ const TEST: &[Package] = &[
         file: "/usr/bin/ninja",
     },
     Package {
+        name: "automake",
+        file: "/usr/bin/automake",
+    },
+    Package {
+        name: "libtool",
+        file: "/usr/bin/libtoolize",
+    },
+    Package {
         name: "csmith",
         file: "/usr/bin/csmith",
     },

@@ -1,0 +1,1 @@
+int own_item() { return 21; }

@@ -1,0 +1,6 @@
+        .globl  spin
+        .type   spin, @function
+spin:
+        pause
+        ret
+        .section .note.GNU-stack,"",@progbits

@@ -1,0 +1,1 @@
+int never_called(void) { return 1; }

@@ -1,0 +1,1 @@
+int ring_size(void) { return 42; }
