@@ -13,6 +13,7 @@ mod attribute;
 mod build;
 mod check;
 mod constant;
+mod file;
 mod function;
 pub mod graph;
 mod ids;
@@ -36,6 +37,7 @@ pub use attribute::{Attributes, Effect, FunctionFlags, MemoryEffects, Parameter,
 pub use build::{BodyBuilder, ProgramBuilder};
 pub use check::Malformed;
 pub use constant::{Assembly, Constant, ConstantExpression, ConstantValue};
+pub use file::{FileVersion, ReadError};
 pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};
