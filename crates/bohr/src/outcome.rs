@@ -18,13 +18,18 @@ impl<E: Diagnosis + 'static> From<E> for Failure {
     }
 }
 
+/// The one exit code of every command that could not do its work. Scripts need
+/// to tell "found a bug" (1) from "did not look" (2); whose fault it was is for
+/// people, and stands in the message.
+const COULD_NOT: u8 = 2;
+
 /// Reports a failure on standard error and gives the process's exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(Failure(error)) => {
             eprintln!("{}", describe(error.as_ref()));
-            ExitCode::from(error.fault().exit_code())
+            ExitCode::from(COULD_NOT)
         }
     }
 }
