@@ -13,6 +13,7 @@ mod attribute;
 mod build;
 mod check;
 mod constant;
+pub mod external;
 mod file;
 mod function;
 pub mod graph;
