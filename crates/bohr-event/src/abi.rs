@@ -121,13 +121,13 @@ pub enum Vectors {
 }
 
 /// What stands between a hooked site and its module's thunk.
-#[repr(C, align(8))]
+#[repr(C, align(32))]
 #[derive(Clone, Copy, Debug)]
 pub struct Stub {
     /// Distance from this field to the empty instruction before the site.
     pub nop: i32,
     /// Code. Begins with `pushq $site` in its long form.
-    pub code: [u8; 20],
+    pub code: [u8; 28],
 }
 
 impl Stub {
@@ -219,7 +219,7 @@ mod tests {
     fn a_switched_on_site_calls_the_code_of_its_stub() {
         let mut stub = Stub {
             nop: -0x1000,
-            code: [0; 20],
+            code: [0; 28],
         };
         stub.code[..5].copy_from_slice(&[0x68, 7, 1, 0, 0]);
         assert_eq!(stub.site(), Some(0x107));

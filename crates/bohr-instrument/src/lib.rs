@@ -8,6 +8,11 @@
 //!    one module and make private what nobody outside needs ([`internalise`]).
 //! 2. [`sites`]: number every access and synchronising call.
 //! 3. [`lower`]: the program model.
+//! 4. [`hooks`]: put a switchable hook before those that may be shared; accesses
+//!    to private [`stack`] slots never have one.
+//! 5. [`optimise`], [`emit`]: the rest of the user's pipeline and code generation;
+//!    [`tables`] describe the result to the runtime.
+//! 6. [`stubs`]: check and complete the linked program.
 //!
 //! ```
 //! use bohr_instrument::merge::{Part, merge};
@@ -26,10 +31,16 @@
 mod body;
 pub mod calls;
 pub mod diagnostics;
+pub mod emit;
+pub mod hooks;
 pub mod ids;
 pub mod internalise;
 pub mod lower;
 pub mod merge;
+pub mod optimise;
 pub mod sites;
+pub mod stack;
+pub mod stubs;
+pub mod tables;
 
 pub use inkwell;
