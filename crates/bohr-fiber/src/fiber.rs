@@ -1,7 +1,7 @@
 //! A fiber and its three states. All checks are made here, so that switching
 //! is safe to call: a fiber runs, or it waits to be resumed, or it has ended.
 
-use crate::{FiberError, ParkedThread, Recycled, Registers, switch, tls};
+use crate::{FiberError, ParkedThread, Recycled, Registers, StackRegion, switch, tls};
 use core::{cell::Cell, marker::PhantomData};
 
 /// What a fiber does.
@@ -66,6 +66,27 @@ impl Fiber {
             parked: Some(parked),
             carrier: PhantomData,
         }
+    }
+
+    /// A fiber with a stack of its own and the thread-local storage of the
+    /// carrier, for a thread that is to go on elsewhere.
+    ///
+    /// # Errors
+    /// If the processor or the kernel cannot do it.
+    pub fn with_own_stack(region: StackRegion, body: Body) -> Result<Fiber, FiberError> {
+        tls::require_fs_base()?;
+        // SAFETY: the region is a fresh stack, given to us.
+        let saved = unsafe {
+            let (run, finish) = (body.run as usize, body.finish as usize);
+            switch::lay_out(region.end(), run, finish, body.argument)
+        };
+        Ok(Fiber {
+            saved: Cell::new(saved),
+            state: Cell::new(State::Suspended),
+            fs_base: tls::fs_base(),
+            parked: None,
+            carrier: PhantomData,
+        })
     }
 
     /// Suspends this fiber and continues `other`. Returns when somebody

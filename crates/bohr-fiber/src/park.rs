@@ -25,6 +25,7 @@ pub struct ParkedThread {
     pub(crate) fs_base: usize,
     /// The parked thread's own frames lie above.
     pub(crate) top: usize,
+    robust_list: usize,
     /// The bytes from `top` to `fs_base` as they were before any fiber ran:
     /// the initial values of all thread-local variables.
     pub(crate) image: Vec<u8>,
@@ -34,6 +35,7 @@ pub struct ParkedThread {
 struct Parking {
     stack: usize,
     fs_base: usize,
+    robust_list: usize,
     ready: AtomicU32,
 }
 
@@ -47,6 +49,7 @@ impl ParkedThread {
         let mut parking = Parking {
             stack: 0,
             fs_base: 0,
+            robust_list: 0,
             ready: AtomicU32::new(0),
         };
         let thread = start(&region, create, &mut parking)?;
@@ -60,6 +63,7 @@ impl ParkedThread {
             region,
             fs_base: parking.fs_base,
             top,
+            robust_list: parking.robust_list,
             image: Vec::new(),
         };
         parked.image = parked.storage().to_vec();
@@ -70,6 +74,13 @@ impl ParkedThread {
     #[must_use]
     pub fn handle(&self) -> libc::pthread_t {
         self.thread
+    }
+
+    /// Where the kernel would look for mutexes to mark if the thread died: the
+    /// address of its `robust_list_head`.
+    #[must_use]
+    pub fn robust_list(&self) -> usize {
+        self.robust_list
     }
 
     /// Its stack.
@@ -163,6 +174,9 @@ extern "C" fn park(parking: *mut c_void) -> *mut c_void {
         );
         let parking = parking.cast::<Parking>();
         (*parking).fs_base = tls::fs_base();
+        let mut length = 0usize;
+        let list = &raw mut (*parking).robust_list;
+        libc::syscall(libc::SYS_get_robust_list, 0, list, &raw mut length);
         (*parking).stack = stack_pointer();
         (*parking).ready.store(1, Ordering::Release);
         futex(&(*parking).ready, libc::FUTEX_WAKE, 1);

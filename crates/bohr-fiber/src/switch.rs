@@ -57,11 +57,17 @@ pub(crate) unsafe extern "C" fn switch(save: *mut usize, resume: usize, tls: usi
         "sub rsp, 8",
         "stmxcsr [rsp]",
         "fnstcw [rsp + 4]",
+        "mov eax, [rsp]",
+        "movzx ecx, word ptr [rsp + 4]",
         "mov [rdi], rsp",
         "mov rsp, rsi",
         "wrfsbase rdx",
-        "ldmxcsr [rsp]",
-        "fldcw [rsp + 4]",
+        // Loading control words is slow, and they seldom differ.
+        "cmp eax, [rsp]",
+        "jne 3f",
+        "cmp cx, [rsp + 4]",
+        "jne 3f",
+        "2:",
         "add rsp, 8",
         "pop r15",
         "pop r14",
@@ -70,6 +76,10 @@ pub(crate) unsafe extern "C" fn switch(save: *mut usize, resume: usize, tls: usi
         "pop rbx",
         "pop rbp",
         "ret",
+        "3:",
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "jmp 2b",
     )
 }
 

@@ -1,0 +1,35 @@
+//! Where things lie in the target's address space. Everything whose address a
+//! program can see or depend on lies at a fixed place, in a part of the space
+//! where the kernel puts nothing by itself.
+//!
+//! ```text
+//!   0x1000_0000_0000  arena      the runtime's own memory
+//!   0x1200_0000_0000  main       stack of the main thread
+//!   0x1300_0000_0000  stacks     one slot per thread
+//!   0x2000_0000_0000  heap       one region per thread path
+//! ```
+
+/// The runtime's own memory.
+pub const ARENA: usize = 0x1000_0000_0000;
+/// Address space of the arena; pages are taken as they are used.
+pub const ARENA_LENGTH: usize = 64 << 30;
+
+/// Lowest address of the main thread's stack.
+pub const MAIN_STACK: usize = 0x1200_0000_0000;
+
+/// First slot for the stack of a thread.
+pub const STACKS: usize = 0x1300_0000_0000;
+/// Unmapped space between stacks, so that running over the end faults.
+pub const STACK_GAP: usize = 64 << 10;
+
+/// First heap region.
+pub const HEAP: usize = 0x2000_0000_0000;
+/// Size of a heap region.
+pub const HEAP_REGION: usize = 4 << 30;
+/// Number of heap regions.
+pub const HEAP_REGIONS: usize = 4096;
+
+/// Whether the address lies in the target's heap.
+pub fn in_heap(address: usize) -> bool {
+    (HEAP..HEAP + HEAP_REGION * HEAP_REGIONS).contains(&address)
+}

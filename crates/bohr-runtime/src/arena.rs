@@ -1,0 +1,105 @@
+//! The runtime's own memory: the target may *be* an allocator, so nothing here
+//! comes from its heap.
+//!
+//! Blocks have sizes that are powers of two; freed ones are kept in a list per
+//! size and used again.
+
+use crate::{addresses, system};
+use core::{
+    alloc::{GlobalAlloc, Layout},
+    ptr,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+const SMALLEST: usize = 16;
+const CLASSES: usize = 36;
+
+struct Arena {
+    /// First address never given out; 0 before the first use.
+    next: AtomicUsize,
+    /// Heads of the lists of freed blocks, by the power of two of their size.
+    /// The first word of a freed block links to the next.
+    free: [AtomicUsize; CLASSES],
+    /// Held for a few instructions. Contended only before control begins.
+    busy: AtomicBool,
+}
+
+#[global_allocator]
+static ARENA: Arena = Arena {
+    next: AtomicUsize::new(0),
+    free: [const { AtomicUsize::new(0) }; CLASSES],
+    busy: AtomicBool::new(false),
+};
+
+impl Arena {
+    /// Position of the list for blocks that can hold the layout.
+    fn class(layout: Layout) -> usize {
+        let size = layout.size().max(layout.align()).max(SMALLEST);
+        size.next_power_of_two().trailing_zeros() as usize
+    }
+
+    fn take(&self, class: usize) -> usize {
+        let head = self.free[class].load(Ordering::Relaxed);
+        if head != 0 {
+            // SAFETY: `head` is a freed block of ours, its first word is the link.
+            self.free[class].store(unsafe { *(head as *const usize) }, Ordering::Relaxed);
+            return head;
+        }
+        let size = 1 << class;
+        let next = self.start();
+        // A block is aligned to its size, up to a page.
+        let start = next.next_multiple_of(size.min(4096));
+        if start + size > addresses::ARENA + addresses::ARENA_LENGTH {
+            return 0;
+        }
+        self.next.store(start + size, Ordering::Relaxed);
+        start
+    }
+
+    /// Where the unused part begins; maps the arena at the first call.
+    fn start(&self) -> usize {
+        let next = self.next.load(Ordering::Relaxed);
+        if next != 0 {
+            return next;
+        }
+        match system::map_at(addresses::ARENA, addresses::ARENA_LENGTH, false) {
+            Ok(start) => start,
+            Err(_) => {
+                system::say(
+                    "bohr: no address space for the runtime; raise the limit (ulimit -v)\n",
+                );
+                system::exit(2)
+            }
+        }
+    }
+
+    fn alone<R>(&self, action: impl FnOnce() -> R) -> R {
+        while self.busy.swap(true, Ordering::Acquire) {
+            core::hint::spin_loop();
+        }
+        let result = action();
+        self.busy.store(false, Ordering::Release);
+        result
+    }
+}
+
+// SAFETY: blocks are disjoint, large enough and aligned (sizes are powers of
+// two and blocks are aligned to theirs, up to a page, which no layout exceeds).
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let class = Arena::class(layout);
+        if class >= CLASSES || layout.align() > 4096 {
+            return ptr::null_mut();
+        }
+        self.alone(|| self.take(class)) as *mut u8
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let list = &self.free[Arena::class(layout)];
+        self.alone(|| {
+            // SAFETY: the block is no longer used and at least 16 bytes long.
+            unsafe { *block.cast::<usize>() = list.load(Ordering::Relaxed) };
+            list.store(block as usize, Ordering::Relaxed);
+        });
+    }
+}

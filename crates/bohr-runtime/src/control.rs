@@ -1,0 +1,38 @@
+//! Whether the program is under control. It is not before `main`, in processes
+//! that it starts itself, and if nobody asked for it.
+
+use crate::{grant::GRANT, hooks};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+static ON: AtomicBool = AtomicBool::new(false);
+static WATCHING: AtomicBool = AtomicBool::new(false);
+
+/// Whether control will come: an explorer is there.
+#[inline]
+pub fn is_watching() -> bool {
+    WATCHING.load(Ordering::Relaxed)
+}
+
+/// An explorer is there.
+pub fn expect() {
+    WATCHING.store(true, Ordering::Relaxed);
+}
+
+/// Whether interposed calls and hooks go to the engine.
+#[inline]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// From here on the engine decides.
+pub fn begin() {
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// From here on the program runs as it was written.
+pub fn end() {
+    ON.store(false, Ordering::Relaxed);
+    WATCHING.store(false, Ordering::Relaxed);
+    GRANT.set(0);
+    hooks::switch(false);
+}

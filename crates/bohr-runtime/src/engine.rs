@@ -1,0 +1,439 @@
+//! The engine: threads announce operations, the strategy picks, the engine
+//! switches. It executes schedules and invents none.
+//!
+//! A thread that calls [`Engine::announce`] comes back when its operation has
+//! been picked *and* is possible; it then does the operation and runs on. What
+//! it has announced and not yet done is visible to the strategy as pending.
+
+use crate::{
+    carrier::CarrierOnly,
+    clock::CLOCK,
+    grant::{CALL_SITE, GRANT, LAST_PLACE},
+    hooks,
+    objects::OBJECTS,
+    record::RECORD,
+    thread::{Life, Thread, Wait},
+    verdict, waiting,
+};
+use alloc::{boxed::Box, vec::Vec};
+use bohr_event::{
+    ChoiceKind, EventKind, FailureKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex,
+    ThreadPath,
+};
+use bohr_fiber::Fiber;
+use bohr_schedule::{Decision, Grant, Pending, Strategy, Used, View};
+use core::cell::{Cell, RefCell};
+
+/// Events that may pass between two looks at the limits.
+const STRIDE: u64 = 1 << 20;
+
+/// All state of a controlled run.
+pub struct Engine {
+    threads: RefCell<Vec<&'static Thread>>,
+    /// By thread index, as the strategy sees it.
+    pending: RefCell<Vec<Pending>>,
+    /// Threads that have not ended, ascending.
+    live: RefCell<Vec<ThreadIndex>>,
+    /// Working space of [`Engine::decide`].
+    enabled: RefCell<Vec<ThreadIndex>>,
+    current: Cell<ThreadIndex>,
+    strategy: RefCell<Option<Box<dyn Strategy>>>,
+    /// Leave beyond what [`GRANT`] holds.
+    reserve: Cell<u64>,
+    /// What [`GRANT`] held when it was last filled.
+    filled: Cell<u64>,
+    /// Events executed before that.
+    settled: Cell<u64>,
+    /// Events executed when the present grant was given; `None` before the first.
+    granted_at: Cell<Option<u64>>,
+    /// A run of more events is a livelock.
+    limit: Cell<u64>,
+    /// Every event goes the slow way and is recorded.
+    tracing: Cell<bool>,
+    /// Counts waits: their order.
+    waits: Cell<u64>,
+    /// The last event that was not executed on a hook's fast path.
+    last: Cell<Option<Operation>>,
+}
+
+/// The engine of this process.
+pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
+    threads: RefCell::new(Vec::new()),
+    pending: RefCell::new(Vec::new()),
+    live: RefCell::new(Vec::new()),
+    enabled: RefCell::new(Vec::new()),
+    current: Cell::new(ThreadIndex::MAIN),
+    strategy: RefCell::new(None),
+    reserve: Cell::new(0),
+    filled: Cell::new(0),
+    settled: Cell::new(0),
+    granted_at: Cell::new(None),
+    limit: Cell::new(u64::MAX),
+    tracing: Cell::new(false),
+    waits: Cell::new(0),
+    last: Cell::new(None),
+});
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// The operation is possible and has been counted.
+    Ready,
+    /// The time was up first.
+    Expired,
+}
+
+/// An operation on an object, with everything else left open.
+pub fn operation(kind: EventKind, object: usize, place: u64) -> Operation {
+    Operation {
+        kind,
+        order: MemoryOrder::Plain,
+        size: 0,
+        object: object as u64,
+        place: OBJECTS.place(place),
+    }
+}
+
+impl Engine {
+    /// Prepares for a run in a fresh child.
+    pub fn begin(&self, strategy: Box<dyn Strategy>, limit: u64, tracing: bool) {
+        *self.strategy.borrow_mut() = Some(strategy);
+        self.limit.set(limit);
+        self.tracing.set(tracing);
+    }
+
+    /// Enters a thread into the table; its first event is still to come.
+    pub fn add(&self, path: ThreadPath, region: usize) -> &'static Thread {
+        let mut threads = self.threads.borrow_mut();
+        let index = ThreadIndex(threads.len() as u32);
+        let thread: &'static Thread = Box::leak(Box::new(Thread::new(index, path, region)));
+        threads.push(thread);
+        self.live.borrow_mut().push(index);
+        let start = operation(EventKind::Start, 0, 0);
+        self.pending.borrow_mut().push(Pending::new(start));
+        if let Some(strategy) = self.strategy.borrow_mut().as_mut() {
+            strategy.thread_started(index, &thread.path);
+        }
+        thread
+    }
+
+    /// Sets what a thread that does not run yet is about to do.
+    pub fn set_pending(&self, thread: ThreadIndex, operation: Operation) {
+        self.pending.borrow_mut()[thread.position()] = Pending::new(operation);
+    }
+
+    /// The running thread.
+    pub fn current(&self) -> &'static Thread {
+        self.thread(self.current.get())
+    }
+
+    /// The thread with this index.
+    pub fn thread(&self, index: ThreadIndex) -> &'static Thread {
+        self.threads.borrow()[index.position()]
+    }
+
+    /// All threads that ever were.
+    pub fn threads(&self) -> Vec<&'static Thread> {
+        self.threads.borrow().clone()
+    }
+
+    /// How many threads there ever were.
+    pub fn thread_count(&self) -> u32 {
+        self.threads.borrow().len() as u32
+    }
+
+    /// How many threads have not ended.
+    pub fn live_count(&self) -> usize {
+        self.live.borrow().len()
+    }
+
+    /// Calls `action` for each thread that has not ended.
+    pub fn each_live(&self, mut action: impl FnMut(&'static Thread)) {
+        let threads = self.threads.borrow();
+        for index in self.live.borrow().iter() {
+            action(threads[index.position()]);
+        }
+    }
+
+    /// What a thread is about to do.
+    pub fn pending(&self, thread: ThreadIndex) -> Operation {
+        self.pending.borrow()[thread.position()].operation
+    }
+
+    /// The thread with this handle whose name is not free again.
+    pub fn by_handle(&self, handle: libc::pthread_t) -> Option<&'static Thread> {
+        let threads = self.threads.borrow();
+        let mut newest_first = threads.iter().rev();
+        newest_first
+            .find(|thread| thread.handle.get() == handle && thread.life.get() != Life::Gone)
+            .copied()
+    }
+
+    /// Events executed so far.
+    pub fn events(&self) -> u64 {
+        self.settled.get() + self.filled.get() - GRANT.get()
+    }
+
+    /// Announces an operation that is always possible.
+    #[inline]
+    pub fn step(&self, operation: Operation) {
+        self.announce(operation, Wait::Nothing, u64::MAX);
+    }
+
+    /// Announces an operation; returns when it is to be done.
+    pub fn announce(&self, operation: Operation, wait: Wait, deadline: u64) -> Woken {
+        let thread = self.current();
+        self.waits.set(self.waits.get() + 1);
+        thread.begin(wait, deadline, self.waits.get());
+        let possible = waiting::is_over(thread);
+        if !(possible && self.take_leave()) {
+            self.set_pending(thread.index, operation);
+            self.reschedule();
+            let granted = self.take_leave();
+            assert!(granted, "a thread was picked without leave");
+        }
+        let expired = thread.expired.get();
+        self.executed(operation, expired);
+        thread.wait.set(Wait::Nothing);
+        if expired {
+            Woken::Expired
+        } else {
+            Woken::Ready
+        }
+    }
+
+    /// First step of a thread that has just been picked for the first time.
+    pub fn picked(&self, operation: Operation) {
+        if !self.take_leave() {
+            // The main thread is not picked by anybody: it asks.
+            self.set_pending(self.current.get(), operation);
+            self.reschedule();
+            let granted = self.take_leave();
+            assert!(granted, "a thread was picked without leave");
+        }
+        self.executed(operation, false);
+    }
+
+    /// Books one event, now that it happens.
+    fn executed(&self, mut operation: Operation, expired: bool) {
+        if expired {
+            operation.kind = EventKind::Sleep;
+        }
+        LAST_PLACE.set(0);
+        self.last.set(Some(operation));
+        if self.tracing.get() {
+            RECORD.step(self.current.get(), operation);
+        }
+    }
+
+    /// Uses up one event of leave, if there is any.
+    fn take_leave(&self) -> bool {
+        if GRANT.get() == 0 {
+            return self.take_reserve();
+        }
+        GRANT.set(GRANT.get() - 1);
+        true
+    }
+
+    /// Fills [`GRANT`] from the reserve and takes one event of it. When tracing,
+    /// [`GRANT`] stays empty, so that every hook comes here.
+    fn take_reserve(&self) -> bool {
+        self.settle();
+        self.check_limit();
+        if self.reserve.get() == 0 {
+            return false;
+        }
+        if self.tracing.get() {
+            self.reserve.set(self.reserve.get() - 1);
+            self.settled.set(self.settled.get() + 1);
+            return true;
+        }
+        let room = self.limit.get() - self.settled.get();
+        let amount = self.reserve.get().min(STRIDE).min(room);
+        self.reserve.set(self.reserve.get() - amount);
+        self.filled.set(amount);
+        GRANT.set(amount - 1);
+        true
+    }
+
+    fn check_limit(&self) {
+        if self.settled.get() >= self.limit.get() {
+            let message = "the run reached its limit of events without an end";
+            verdict::fail(FailureKind::Livelock, message);
+        }
+    }
+
+    /// Counts what the fast path has used and takes back what it has not.
+    fn settle(&self) {
+        self.settled.set(self.events());
+        self.reserve
+            .set(self.reserve.get().saturating_add(GRANT.get()));
+        GRANT.set(0);
+        self.filled.set(0);
+    }
+
+    /// The place of the last event.
+    pub fn last_place(&self) -> PlaceNumber {
+        self.last_operation().place
+    }
+
+    /// The last event. Of an access on the fast path the address is not known.
+    pub fn last_operation(&self) -> Operation {
+        match LAST_PLACE.get() {
+            0 => self
+                .last
+                .get()
+                .unwrap_or_else(|| operation(EventKind::Start, 0, 0)),
+            site => hooks::site_operation(site as u32, 0, None),
+        }
+    }
+
+    /// Asks the strategy and switches to whom it picks. Returns when somebody
+    /// picks the thread that called.
+    fn reschedule(&self) {
+        self.settle();
+        let before = self.current.get();
+        let grant = self.decide();
+        self.reserve.set(grant.events);
+        self.granted_at.set(Some(self.settled.get()));
+        if grant.thread != before {
+            let (from, to) = self.hand_over(before, grant.thread);
+            from.switch_to(to);
+        }
+    }
+
+    /// Ends the running thread's fiber and goes on with whom the strategy picks.
+    pub fn end_current(&self) -> ! {
+        self.settle();
+        let before = self.current.get();
+        self.live.borrow_mut().retain(|&index| index != before);
+        let grant = self.decide();
+        self.reserve.set(grant.events);
+        self.granted_at.set(Some(self.settled.get()));
+        let (from, to) = self.hand_over(before, grant.thread);
+        from.end_and_switch_to(to)
+    }
+
+    /// Notes the change of the running thread.
+    fn hand_over(
+        &self,
+        before: ThreadIndex,
+        after: ThreadIndex,
+    ) -> (&'static Fiber, &'static Fiber) {
+        RECORD.switch(before, after, self.settled.get(), self.last_place());
+        self.current.set(after);
+        CALL_SITE.set(0);
+        let (from, to) = (self.thread(before), self.thread(after));
+        crate::heap::set_region(to.region);
+        // SAFETY: fibers are freed only after their threads have ended and been
+        // joined, and both of these are alive.
+        unsafe { (&*from.fiber.get(), &*to.fiber.get()) }
+    }
+
+    /// Who goes on? Lets time pass if nobody can, and if that does not help
+    /// either, the program is stuck.
+    fn decide(&self) -> Grant {
+        loop {
+            self.find_enabled();
+            let enabled = self.enabled.borrow();
+            if enabled.is_empty() {
+                drop(enabled);
+                if !waiting::pass_time() {
+                    verdict::stuck();
+                }
+                continue;
+            }
+            let pending = self.pending.borrow();
+            let view = View {
+                pending: &pending,
+                enabled: &enabled,
+                last: self.used(),
+            };
+            let decision = self.strategy.borrow_mut().as_mut().map(|s| s.decide(&view));
+            match decision {
+                Some(Decision::Run(grant)) => {
+                    assert!(grant.events > 0, "the strategy granted no event");
+                    assert!(
+                        enabled.binary_search(&grant.thread).is_ok(),
+                        "the strategy picked a thread that cannot go on"
+                    );
+                    return grant;
+                }
+                Some(Decision::Stop(stop)) => {
+                    drop((enabled, pending));
+                    verdict::stopped(&stop)
+                }
+                None => unreachable!("a run without a strategy"),
+            }
+        }
+    }
+
+    /// What has become of the last grant.
+    fn used(&self) -> Option<Used> {
+        let at = self.granted_at.get()?;
+        Some(Used {
+            thread: self.current.get(),
+            events: self.settled.get() - at,
+            place: self.last_place(),
+        })
+    }
+
+    fn find_enabled(&self) {
+        let threads = self.threads.borrow();
+        let mut enabled = self.enabled.borrow_mut();
+        enabled.clear();
+        for &index in self.live.borrow().iter() {
+            if waiting::is_over(threads[index.position()]) {
+                enabled.push(index);
+            }
+        }
+    }
+
+    /// Asks the strategy which of `options` outcomes the running thread's
+    /// operation has; 0 is the ordinary one.
+    pub fn choose(&self, kind: ChoiceKind, options: u32) -> u32 {
+        if options < 2 {
+            return 0;
+        }
+        let thread = self.current.get();
+        let mut strategy = self.strategy.borrow_mut();
+        let picked = strategy
+            .as_mut()
+            .map_or(0, |strategy| strategy.choose(thread, kind, options));
+        assert!(
+            picked < options,
+            "the strategy chose an outcome that there is not"
+        );
+        RECORD.choice(thread, kind, picked);
+        picked
+    }
+
+    /// What the strategy has learnt, now that the run is over.
+    pub fn learnt(&self) -> Vec<u8> {
+        // Where the run ended inside a decision, the strategy stays unasked.
+        let (Ok(mut strategy), Ok(pending), Ok(enabled)) = (
+            self.strategy.try_borrow_mut(),
+            self.pending.try_borrow(),
+            self.enabled.try_borrow(),
+        ) else {
+            return Vec::new();
+        };
+        let end = View {
+            pending: &pending,
+            enabled: &enabled,
+            last: self.used(),
+        };
+        let strategy = strategy.as_mut();
+        strategy.map_or_else(Vec::new, |strategy| strategy.report(&end).to_vec())
+    }
+
+    /// Virtual time, for deadlines.
+    pub fn now(&self) -> u64 {
+        CLOCK.now()
+    }
+
+    /// Whether events are recorded.
+    pub fn is_tracing(&self) -> bool {
+        self.tracing.get()
+    }
+}

@@ -1,0 +1,152 @@
+//! The arguments and environment of the program: where the explorer's name
+//! stands, and what must not differ from run to run.
+
+use crate::system;
+use alloc::vec::Vec;
+use bohr_event::control::CONTROL_VARIABLE;
+use core::{
+    ffi::{CStr, c_char},
+    ptr,
+};
+
+/// Variables that exist only because of bohr.
+const TRACES: [&[u8]; 2] = [b"BOHR_CONTROL=", b"LD_PRELOAD="];
+
+/// Smallest stack of the main thread.
+const SMALLEST_STACK: usize = 8 << 20;
+/// Largest: an unlimited stack gets this much.
+const LARGEST_STACK: usize = 1 << 30;
+
+/// The strings of a null-terminated array.
+///
+/// # Safety
+/// `array` must be one, of C strings.
+unsafe fn strings(array: *mut *mut c_char) -> impl Iterator<Item = &'static CStr> {
+    let mut position = 0;
+    core::iter::from_fn(move || {
+        // SAFETY: the array ends with a null pointer, and we stop there.
+        let text = unsafe { *array.add(position) };
+        position += 1;
+        // SAFETY: what is not null is a C string.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+    })
+}
+
+/// The name under which the explorer listens.
+///
+/// # Safety
+/// `variables` must be the program's environment.
+pub unsafe fn control_name(variables: *mut *mut c_char) -> Option<Vec<u8>> {
+    // SAFETY: the caller vouches for it.
+    let mut variables = unsafe { strings(variables) };
+    variables.find_map(|variable| {
+        let rest = variable
+            .to_bytes()
+            .strip_prefix(CONTROL_VARIABLE.as_bytes())?;
+        rest.strip_prefix(b"=").map(<[u8]>::to_vec)
+    })
+}
+
+/// If addresses are random, starts the program again without that. Comes back
+/// if they are not, or with an error where the system does not allow it.
+///
+/// # Safety
+/// Both must be the program's own arrays.
+pub unsafe fn restart_without_randomness(
+    arguments: *mut *mut c_char,
+    variables: *mut *mut c_char,
+) -> Result<(), i32> {
+    const ASK: usize = 0xffff_ffff;
+    // SAFETY: asks for the personality of this process.
+    let now = unsafe { system::try_call(libc::SYS_personality, [ASK, 0, 0, 0, 0, 0]) }?;
+    let wanted = now | libc::ADDR_NO_RANDOMIZE as usize;
+    if now == wanted {
+        return Ok(());
+    }
+    // SAFETY: sets it; takes effect when the program starts again.
+    unsafe {
+        system::try_call(libc::SYS_personality, [wanted, 0, 0, 0, 0, 0])?;
+        let after = system::try_call(libc::SYS_personality, [ASK, 0, 0, 0, 0, 0])?;
+        if after != wanted {
+            return Err(libc::EPERM);
+        }
+        let path = c"/proc/self/exe".as_ptr() as usize;
+        let arguments = [path, arguments as usize, variables as usize, 0, 0, 0];
+        system::try_call(libc::SYS_execve, arguments).map(|_| ())
+    }
+}
+
+/// Takes what exists only because of bohr out of the environment: programs that
+/// the target starts run without it.
+///
+/// # Safety
+/// `variables` must be the program's environment.
+pub unsafe fn remove_traces(variables: *mut *mut c_char) {
+    // SAFETY: the caller vouches for it.
+    let kept: Vec<*mut c_char> = unsafe { strings(variables) }
+        .filter(|variable| {
+            !TRACES
+                .iter()
+                .any(|trace| variable.to_bytes().starts_with(trace))
+        })
+        .map(|variable| variable.as_ptr().cast_mut())
+        .chain([ptr::null_mut()])
+        .collect();
+    // SAFETY: the array holds at least as many entries.
+    unsafe { ptr::copy_nonoverlapping(kept.as_ptr(), variables, kept.len()) };
+}
+
+unsafe extern "C" {
+    static mut environ: *mut *mut c_char;
+}
+
+/// Copies arguments and environment to where they lie in every run; gives the
+/// addresses of the new arrays.
+///
+/// # Safety
+/// Both must be the program's own arrays.
+pub unsafe fn settle(
+    count: i32,
+    arguments: *mut *mut c_char,
+    variables: *mut *mut c_char,
+) -> (usize, usize) {
+    // SAFETY: the caller vouches for both; `environ` leads to the same strings.
+    unsafe {
+        let arguments = copied(strings(arguments).take(count as usize));
+        let variables = copied(strings(variables));
+        environ = variables as *mut *mut c_char;
+        (arguments, variables)
+    }
+}
+
+/// A copy of the strings and of their array, which stays for good.
+fn copied(strings: impl Iterator<Item = &'static CStr>) -> usize {
+    let pointers: Vec<*mut c_char> = strings
+        .map(|text| {
+            let copy = text.to_bytes_with_nul().to_vec().leak();
+            copy.as_mut_ptr().cast()
+        })
+        .chain([ptr::null_mut()])
+        .collect();
+    pointers.leak().as_ptr() as usize
+}
+
+/// How large the main thread's stack may grow.
+pub fn stack_limit() -> usize {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let arguments = [
+        0,
+        libc::RLIMIT_STACK as usize,
+        0,
+        &raw mut limit as usize,
+        0,
+        0,
+    ];
+    // SAFETY: writes the limit.
+    unsafe { system::call(libc::SYS_prlimit64, arguments) };
+    let wanted = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX);
+    wanted.clamp(SMALLEST_STACK, LARGEST_STACK) & !4095
+}

@@ -1,0 +1,162 @@
+//! Condition variables. The engine keeps who waits; the objects themselves are
+//! only names, except for the clock that their attributes chose.
+
+use super::{caller, interpose, mutex};
+use crate::{
+    clock::CLOCK,
+    control,
+    engine::{ENGINE, Woken, operation},
+    policy,
+    real::real,
+    thread::{Thread, Wait},
+    waiting::read_word,
+};
+use alloc::vec::Vec;
+use bohr_event::{ChoiceKind, EventKind};
+
+type Condition = *mut libc::pthread_cond_t;
+
+/// The clock of a condition: bit 1 of its reference word.
+fn clock_of(condition: Condition) -> libc::clockid_t {
+    const REFERENCES: usize = 36;
+    match read_word(condition as usize + REFERENCES) & 2 {
+        0 => libc::CLOCK_REALTIME,
+        _ => libc::CLOCK_MONOTONIC,
+    }
+}
+
+/// Unlocks the mutex, waits for a wake-up, locks the mutex again.
+pub fn wait(condition: usize, mutex: mutex::Raw, place: u64, deadline: u64) -> i32 {
+    let error = mutex::unlock(mutex, place);
+    if error != 0 {
+        return error;
+    }
+    let wait = Wait::Wake(condition);
+    let spurious = policy::get().spurious_wakes && ENGINE.choose(ChoiceKind::SpuriousWake, 2) == 1;
+    let deadline = mutex::expiry(wait, deadline);
+    let waiting = operation(EventKind::Wait, condition, place);
+    let woken = if spurious {
+        ENGINE.step(waiting);
+        Woken::Ready
+    } else {
+        ENGINE.announce(waiting, wait, deadline)
+    };
+    match (mutex::lock(mutex, place, u64::MAX), woken) {
+        (0, Woken::Expired) => libc::ETIMEDOUT,
+        (error, _) => error,
+    }
+}
+
+/// Those who wait on an object, the longest first.
+pub fn waiters(object: usize) -> Vec<&'static Thread> {
+    let mut waiters = Vec::new();
+    ENGINE.each_live(|thread| {
+        if thread.awaits(object) {
+            waiters.push(thread);
+        }
+    });
+    waiters.sort_unstable_by_key(|thread| thread.since.get());
+    waiters
+}
+
+/// Wakes up to `most` waiters, chosen by the strategy; says how many.
+pub fn wake(object: usize, most: usize) -> usize {
+    let mut waiters = waiters(object);
+    let mut count = 0;
+    while count < most && !waiters.is_empty() {
+        let all = most - count >= waiters.len();
+        let picked = if all {
+            0
+        } else {
+            ENGINE.choose(ChoiceKind::Waiter, waiters.len() as u32)
+        };
+        waiters.remove(picked as usize).woken.set(true);
+        count += 1;
+    }
+    count
+}
+
+interpose! {
+    fn pthread_cond_wait(condition: Condition, mutex: mutex::Raw) -> i32 {
+        if !control::is_on() {
+            let wait = real!(fn pthread_cond_wait(Condition, mutex::Raw) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { wait(condition, mutex) };
+        }
+        wait(condition as usize, mutex, caller(), u64::MAX)
+    }
+
+    fn pthread_cond_timedwait(
+        condition: Condition,
+        mutex: mutex::Raw,
+        time: *const libc::timespec,
+    ) -> i32 {
+        if !control::is_on() {
+            let wait = real!(fn pthread_cond_timedwait(
+                Condition,
+                mutex::Raw,
+                *const libc::timespec,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { wait(condition, mutex, time) };
+        }
+        let place = caller();
+        // SAFETY: the program passes a time.
+        let deadline = CLOCK.deadline(clock_of(condition), unsafe { &*time });
+        wait(condition as usize, mutex, place, deadline)
+    }
+
+    fn pthread_cond_clockwait(
+        condition: Condition,
+        mutex: mutex::Raw,
+        clock: libc::clockid_t,
+        time: *const libc::timespec,
+    ) -> i32 {
+        if !control::is_on() {
+            let wait = real!(fn pthread_cond_clockwait(
+                Condition,
+                mutex::Raw,
+                libc::clockid_t,
+                *const libc::timespec,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { wait(condition, mutex, clock, time) };
+        }
+        let place = caller();
+        // SAFETY: the program passes a time.
+        let deadline = CLOCK.deadline(clock, unsafe { &*time });
+        wait(condition as usize, mutex, place, deadline)
+    }
+
+    fn pthread_cond_signal(condition: Condition) -> i32 {
+        if !control::is_on() {
+            let signal = real!(fn pthread_cond_signal(Condition) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { signal(condition) };
+        }
+        ENGINE.step(operation(EventKind::Signal, condition as usize, caller()));
+        wake(condition as usize, 1);
+        0
+    }
+
+    fn pthread_cond_broadcast(condition: Condition) -> i32 {
+        if !control::is_on() {
+            let broadcast = real!(fn pthread_cond_broadcast(Condition) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { broadcast(condition) };
+        }
+        ENGINE.step(operation(EventKind::Broadcast, condition as usize, caller()));
+        wake(condition as usize, usize::MAX);
+        0
+    }
+
+    fn pthread_cond_destroy(condition: Condition) -> i32 {
+        if !control::is_on() {
+            let destroy = real!(fn pthread_cond_destroy(Condition) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { destroy(condition) };
+        }
+        // The real one would wait for waiters that only the engine knows.
+        0
+    }
+}

@@ -1,0 +1,181 @@
+//! `pthread_create` and what belongs to it.
+
+use super::{caller, interpose};
+use crate::{
+    clock::CLOCK,
+    control,
+    engine::{ENGINE, operation},
+    real::real,
+    thread::{Life, Start},
+    threads::{self, Wish},
+};
+use bohr_event::EventKind;
+use core::ffi::c_void;
+
+/// What the attributes ask for.
+unsafe fn wish(
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> Wish {
+    let mut wish = Wish {
+        start: (start, argument as usize),
+        stack: 0,
+        detached: false,
+    };
+    if !attributes.is_null() {
+        let mut detached = 0;
+        // SAFETY: the program passed initialised attributes.
+        unsafe {
+            pthread_attr_getdetachstate(attributes, &mut detached);
+            libc::pthread_attr_getstacksize(attributes, &mut wish.stack);
+        }
+        wish.detached = detached == libc::PTHREAD_CREATE_DETACHED;
+    }
+    wish
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut i32)
+    -> i32;
+}
+
+/// Joins by handle, with all that can be wrong about it.
+fn join(handle: libc::pthread_t, result: *mut *mut c_void, place: u64, deadline: u64) -> i32 {
+    let Some(thread) = ENGINE.by_handle(handle) else {
+        return libc::ESRCH;
+    };
+    if thread.detached.get() {
+        return libc::EINVAL;
+    }
+    if thread.index == ENGINE.current().index {
+        return libc::EDEADLK;
+    }
+    match threads::join(thread, place, deadline) {
+        Ok(value) => {
+            if !result.is_null() {
+                // SAFETY: the program wants the result there.
+                unsafe { *result = value as *mut c_void };
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+interpose! {
+    fn pthread_create(
+        handle: *mut libc::pthread_t,
+        attributes: *const libc::pthread_attr_t,
+        start: Start,
+        argument: *mut c_void,
+    ) -> i32 {
+        if !control::is_on() {
+            let create = real!(fn pthread_create(
+                *mut libc::pthread_t,
+                *const libc::pthread_attr_t,
+                Start,
+                *mut c_void,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { create(handle, attributes, start, argument) };
+        }
+        let place = caller();
+        // SAFETY: the program's attributes.
+        let wish = unsafe { wish(attributes, start, argument) };
+        match threads::create(wish, place) {
+            Ok(created) => {
+                // SAFETY: the program wants the handle there.
+                unsafe { *handle = created };
+                0
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void) -> i32 {
+        if !control::is_on() {
+            let join = real!(fn pthread_join(libc::pthread_t, *mut *mut c_void) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { join(handle, result) };
+        }
+        join(handle, result, caller(), u64::MAX)
+    }
+
+    fn pthread_tryjoin_np(handle: libc::pthread_t, result: *mut *mut c_void) -> i32 {
+        if !control::is_on() {
+            let join = real!(fn pthread_tryjoin_np(libc::pthread_t, *mut *mut c_void) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { join(handle, result) };
+        }
+        let place = caller();
+        match ENGINE.by_handle(handle) {
+            Some(thread) if thread.life.get() == Life::Alive => {
+                ENGINE.step(operation(EventKind::Join, handle as usize, place));
+                libc::EBUSY
+            }
+            _ => join(handle, result, place, u64::MAX),
+        }
+    }
+
+    fn pthread_timedjoin_np(
+        handle: libc::pthread_t,
+        result: *mut *mut c_void,
+        time: *const libc::timespec,
+    ) -> i32 {
+        if !control::is_on() {
+            let join = real!(fn pthread_timedjoin_np(
+                libc::pthread_t,
+                *mut *mut c_void,
+                *const libc::timespec,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { join(handle, result, time) };
+        }
+        // SAFETY: the program passes a time.
+        let deadline = CLOCK.deadline(libc::CLOCK_REALTIME, unsafe { &*time });
+        join(handle, result, caller(), deadline)
+    }
+
+    fn pthread_detach(handle: libc::pthread_t) -> i32 {
+        if !control::is_on() {
+            let detach = real!(fn pthread_detach(libc::pthread_t) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { detach(handle) };
+        }
+        match ENGINE.by_handle(handle) {
+            None => libc::ESRCH,
+            Some(thread) if thread.detached.get() => libc::EINVAL,
+            Some(thread) => {
+                threads::detach(thread);
+                0
+            }
+        }
+    }
+
+    fn pthread_exit(value: *mut c_void) -> ! {
+        if control::is_on() {
+            ENGINE.current().result.set(value as usize);
+        }
+        let exit = real!(fn pthread_exit(*mut c_void) -> !);
+        // SAFETY: unwinds to the entry of the fiber, which ends it.
+        unsafe { exit(value) }
+    }
+
+    fn sched_yield() -> i32 {
+        if !control::is_on() {
+            let offer = real!(fn sched_yield() -> i32);
+            // SAFETY: passes on the call.
+            return unsafe { offer() };
+        }
+        ENGINE.step(operation(EventKind::Yield, 0, caller()));
+        0
+    }
+
+    fn pthread_yield() -> i32 {
+        if control::is_on() {
+            ENGINE.step(operation(EventKind::Yield, 0, caller()));
+        }
+        0
+    }
+}

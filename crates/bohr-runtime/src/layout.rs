@@ -1,0 +1,132 @@
+//! The parts of the C library's objects that the engine looks at. They are part
+//! of its binary interface on x86-64: static initialisers compile them into
+//! programs.
+
+use crate::waiting::read_word;
+
+/// A `pthread_mutex_t`.
+#[derive(Clone, Copy)]
+pub struct Mutex(usize);
+
+impl Mutex {
+    /// Type bits of `__kind`.
+    const TYPE: u32 = 3;
+    const RECURSIVE: u32 = 1;
+    const ERROR_CHECKING: u32 = 2;
+    /// Attribute bit of `__kind`: the kernel keeps a list of those held.
+    const ROBUST: u32 = 16;
+    /// `__lock` of a robust mutex whose owner died.
+    const OWNER_DIED: u32 = 0x4000_0000;
+    /// `__lock`'s bits for the owner of robust and inheriting ones.
+    const OWNER: u32 = 0x3fff_ffff;
+
+    /// The mutex at this address.
+    pub fn at(address: usize) -> Mutex {
+        Mutex(address)
+    }
+
+    fn lock(self) -> u32 {
+        read_word(self.0)
+    }
+
+    /// The number of the thread that holds it, 0 if nobody does.
+    pub fn owner(self) -> i32 {
+        if self.lock() & Self::OWNER == 0 {
+            return 0;
+        }
+        read_word(self.0 + 8) as i32
+    }
+
+    fn kind(self) -> u32 {
+        read_word(self.0 + 16)
+    }
+
+    /// Whether the owner may lock it again, or is told that it must not.
+    fn answers_its_owner(self) -> bool {
+        matches!(
+            self.kind() & Self::TYPE,
+            Self::RECURSIVE | Self::ERROR_CHECKING
+        )
+    }
+
+    /// Whether locking it would not block that thread.
+    pub fn can_be_taken_by(self, number: i32) -> bool {
+        let lock = self.lock();
+        if lock & Self::OWNER == 0 {
+            return true;
+        }
+        if self.kind() & Self::ROBUST != 0 && lock & Self::OWNER_DIED != 0 {
+            return true;
+        }
+        self.owner() == number && self.answers_its_owner()
+    }
+
+    /// Whether the thread holds it already: locking and unlocking change only a count.
+    pub fn is_held_by(self, number: i32) -> bool {
+        self.owner() == number
+    }
+
+    /// How many times the owner holds it, if it is recursive.
+    pub fn depth(self) -> u32 {
+        match self.kind() & Self::TYPE {
+            Self::RECURSIVE => read_word(self.0 + 4),
+            _ => 1,
+        }
+    }
+}
+
+/// A `pthread_rwlock_t`.
+#[derive(Clone, Copy)]
+pub struct ReadWriteLock(usize);
+
+impl ReadWriteLock {
+    /// Bit of `__readers`: a writer holds it.
+    const WRITE_LOCKED: u32 = 2;
+    /// The number of readers stands above.
+    const READERS: u32 = 3;
+
+    /// The lock at this address.
+    pub fn at(address: usize) -> ReadWriteLock {
+        ReadWriteLock(address)
+    }
+
+    fn readers(self) -> u32 {
+        read_word(self.0)
+    }
+
+    /// The number of the thread that holds it for writing, 0 if nobody does.
+    pub fn writer(self) -> i32 {
+        read_word(self.0 + 24) as i32
+    }
+
+    /// Whether it can be taken for reading.
+    pub fn can_be_read(self) -> bool {
+        self.readers() & Self::WRITE_LOCKED == 0
+    }
+
+    /// Whether it can be taken for writing.
+    pub fn can_be_written(self) -> bool {
+        self.can_be_read() && self.readers() >> Self::READERS == 0
+    }
+}
+
+/// A `sem_t`.
+#[derive(Clone, Copy)]
+pub struct Semaphore(usize);
+
+impl Semaphore {
+    /// The semaphore at this address.
+    pub fn at(address: usize) -> Semaphore {
+        Semaphore(address)
+    }
+
+    /// Whether taking one would not block.
+    pub fn is_above_zero(self) -> bool {
+        read_word(self.0) > 0
+    }
+}
+
+/// The number of threads a `pthread_barrier_t` waits for.
+pub fn barrier_count(address: usize) -> u32 {
+    read_word(address + 8)
+}

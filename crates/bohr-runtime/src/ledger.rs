@@ -1,0 +1,135 @@
+//! The piece of memory through which a run tells its template how it went. It
+//! is shared by the two processes, so what a run wrote is there even if it is
+//! killed right afterwards.
+
+use crate::system;
+use alloc::vec::Vec;
+use bohr_event::control::{Detail, Outcome};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Room for what a run has to say: address space, not memory.
+const LENGTH: usize = 1 << 30;
+
+/// Offset of the encoded part.
+const BODY: usize = 4096;
+
+/// The numbers that every run leaves.
+#[repr(C)]
+struct Figures {
+    finished: AtomicBool,
+    threads: AtomicU32,
+    events: AtomicU64,
+    switches: AtomicU64,
+    hash: AtomicU64,
+    length: AtomicU64,
+}
+
+/// The numbers of one run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summary {
+    /// Threads that existed.
+    pub threads: u32,
+    /// Events executed.
+    pub events: u64,
+    /// Changes of the running thread.
+    pub switches: u64,
+    /// Hash of the schedule.
+    pub hash: u64,
+}
+
+/// What a run wrote beyond its numbers.
+pub type Story = (Outcome, Option<Detail>);
+
+/// The shared memory.
+#[derive(Clone, Copy)]
+pub struct Ledger(usize);
+
+impl Ledger {
+    /// Fresh shared memory.
+    pub fn new() -> Result<Ledger, i32> {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let arguments = [0, LENGTH, access as usize, flags as usize, usize::MAX, 0];
+        // SAFETY: fresh memory, anywhere.
+        unsafe { system::try_call(libc::SYS_mmap, arguments) }.map(Ledger)
+    }
+
+    fn figures(&self) -> &Figures {
+        // SAFETY: the mapping begins with them, is never unmapped, and zeroes are valid.
+        unsafe { &*(self.0 as *const Figures) }
+    }
+
+    /// Before a run.
+    pub fn clear(&self) {
+        self.figures().finished.store(false, Ordering::Relaxed);
+    }
+
+    /// At the end of a run, in the run.
+    pub fn write(&self, summary: Summary, outcome: &Outcome, detail: &Option<Detail>) {
+        let figures = self.figures();
+        let mut length = 0;
+        if detail.is_some() || !matches!(outcome, Outcome::Exited { .. }) {
+            length = self.write_body(outcome, detail);
+        }
+        figures.threads.store(summary.threads, Ordering::Relaxed);
+        figures.events.store(summary.events, Ordering::Relaxed);
+        figures.switches.store(summary.switches, Ordering::Relaxed);
+        figures.hash.store(summary.hash, Ordering::Relaxed);
+        figures.length.store(length, Ordering::Relaxed);
+        figures.finished.store(true, Ordering::Release);
+    }
+
+    fn write_body(&self, outcome: &Outcome, detail: &Option<Detail>) -> u64 {
+        // SAFETY: the mapping is that long, and the template only reads it after the run.
+        let body =
+            unsafe { core::slice::from_raw_parts_mut((self.0 + BODY) as *mut u8, LENGTH - BODY) };
+        if let Ok(used) = postcard::to_slice(&(outcome, detail), body) {
+            return used.len() as u64;
+        }
+        let lost = (outcome, None::<Detail>);
+        postcard::to_slice(&lost, body).map_or(0, |used| used.len() as u64)
+    }
+
+    /// After a run, in the template: `None` if the run did not come to its end.
+    pub fn read(&self) -> Option<(Summary, Option<Story>)> {
+        let figures = self.figures();
+        if !figures.finished.load(Ordering::Acquire) {
+            return None;
+        }
+        let summary = Summary {
+            threads: figures.threads.load(Ordering::Relaxed),
+            events: figures.events.load(Ordering::Relaxed),
+            switches: figures.switches.load(Ordering::Relaxed),
+            hash: figures.hash.load(Ordering::Relaxed),
+        };
+        Some((summary, self.read_body()))
+    }
+
+    fn read_body(&self) -> Option<Story> {
+        let length = self.figures().length.load(Ordering::Relaxed) as usize;
+        if length == 0 || length > LENGTH - BODY {
+            return None;
+        }
+        // SAFETY: within the mapping, and the run that wrote it has ended.
+        let body = unsafe { core::slice::from_raw_parts((self.0 + BODY) as *const u8, length) };
+        let body: Vec<u8> = body.to_vec();
+        self.release(length);
+        postcard::from_bytes(&body).ok()
+    }
+
+    /// Gives pages of a long report back, so that memory does not stay at its peak.
+    fn release(&self, length: usize) {
+        if length > 1 << 20 {
+            let arguments = [
+                self.0 + BODY,
+                LENGTH - BODY,
+                libc::MADV_REMOVE as usize,
+                0,
+                0,
+                0,
+            ];
+            // SAFETY: drops content that has been read.
+            unsafe { system::call(libc::SYS_madvise, arguments) };
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What is loaded into the target: it executes schedules and tells what
+//! happened.
+//!
+//! Loaded ahead of the C library (preloaded, or first in the list of needed
+//! libraries), it shadows the functions by which threads come to be, wait and
+//! end. At `main` it stops as a *template* and clones a process for every run
+//! that the explorer asks for. In a run all threads are fibers on one thread of
+//! the system; they announce what they are about to do, and a strategy decides
+//! who goes on.
+//!
+//! No path that a hook can reach uses `std`, a lock, thread-local storage or
+//! the target's heap. `std` is linked for its panic machinery alone, and a panic
+//! here is a bug in bohr, reported as such.
+
+#![no_std]
+#![allow(dead_code)]
+
+extern crate alloc;
+extern crate std;
+
+mod addresses;
+mod arena;
+mod carrier;
+mod channel;
+mod child;
+mod clock;
+mod control;
+mod descriptors;
+mod engine;
+mod environment;
+mod faults;
+mod grant;
+mod heap;
+mod hooks;
+mod interpose;
+mod layout;
+mod ledger;
+mod lifecycle;
+mod notices;
+mod objects;
+mod output;
+mod patch;
+mod policy;
+mod pool;
+mod real;
+mod record;
+mod server;
+mod system;
+mod thread;
+mod threads;
+mod unwind;
+mod verdict;
+mod waiting;

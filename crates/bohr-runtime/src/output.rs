@@ -1,0 +1,120 @@
+//! What becomes of the output of runs, and of the file offsets that they share
+//! with their template.
+
+use crate::{carrier::CarrierOnly, channel, notices, system};
+use alloc::vec::Vec;
+use bohr_event::control::{Notice, Output};
+use core::cell::{Cell, RefCell};
+
+/// Descriptors of the template.
+pub struct Descriptors {
+    /// A file in memory that runs write into; -1 if there is none.
+    capture: Cell<i32>,
+    /// `/dev/null`; -1 if it has not been opened.
+    sink: Cell<i32>,
+    mode: Cell<Output>,
+    /// Offsets of the files that were open at the fork point.
+    offsets: RefCell<Vec<(i32, usize)>>,
+}
+
+static DESCRIPTORS: CarrierOnly<Descriptors> = CarrierOnly::new(Descriptors {
+    capture: Cell::new(-1),
+    sink: Cell::new(-1),
+    mode: Cell::new(Output::Inherit),
+    offsets: RefCell::new(Vec::new()),
+});
+
+/// Descriptors looked at for offsets.
+const LOOKED_AT: i32 = 64;
+
+fn seek(descriptor: i32, offset: usize, whence: i32) -> system::Answer {
+    let arguments = [descriptor as usize, offset, whence as usize, 0, 0, 0];
+    // SAFETY: moves an offset.
+    unsafe { system::try_call(libc::SYS_lseek, arguments) }
+}
+
+/// At the fork point: notes offsets, and streams that runs would share.
+pub fn note_offsets() {
+    let mut offsets = DESCRIPTORS.offsets.borrow_mut();
+    offsets.clear();
+    for descriptor in 0..LOOKED_AT {
+        match seek(descriptor, 0, libc::SEEK_CUR) {
+            Ok(offset) => offsets.push((descriptor, offset)),
+            Err(libc::ESPIPE) if descriptor == 0 || descriptor > 2 => {
+                notices::note(Notice::SharedStream);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Before a run: sets the offsets back.
+pub fn restore_offsets() {
+    for &(descriptor, offset) in DESCRIPTORS.offsets.borrow().iter() {
+        // A template's descriptors stay open, so this does what it says.
+        let _ = seek(descriptor, offset, libc::SEEK_SET);
+    }
+}
+
+/// Before a job.
+pub fn prepare(mode: Output) -> Result<(), i32> {
+    DESCRIPTORS.mode.set(mode);
+    match mode {
+        Output::Inherit => {}
+        Output::Discard if DESCRIPTORS.sink.get() < 0 => {
+            let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
+            let path = c"/dev/null".as_ptr() as usize;
+            let arguments = [libc::AT_FDCWD as usize, path, flags, 0, 0, 0];
+            // SAFETY: reads the path.
+            let sink = unsafe { system::try_call(libc::SYS_openat, arguments) }?;
+            DESCRIPTORS.sink.set(channel::move_up(sink as i32)?);
+        }
+        Output::Capture { .. } if DESCRIPTORS.capture.get() < 0 => {
+            let name = c"bohr-output".as_ptr() as usize;
+            let arguments = [name, libc::MFD_CLOEXEC as usize, 0, 0, 0, 0];
+            // SAFETY: reads the name.
+            let file = unsafe { system::try_call(libc::SYS_memfd_create, arguments) }?;
+            DESCRIPTORS.capture.set(channel::move_up(file as i32)?);
+        }
+        Output::Discard | Output::Capture { .. } => {}
+    }
+    Ok(())
+}
+
+/// In a run: puts standard output and standard error where they belong.
+pub fn redirect() {
+    let target = match DESCRIPTORS.mode.get() {
+        Output::Inherit => return,
+        Output::Discard => DESCRIPTORS.sink.get(),
+        Output::Capture { .. } => DESCRIPTORS.capture.get(),
+    };
+    for standard in [1, 2] {
+        // SAFETY: replaces a descriptor of the run.
+        unsafe { system::call(libc::SYS_dup3, [target as usize, standard, 0, 0, 0, 0]) };
+    }
+}
+
+/// After a run, in the template: what it wrote.
+pub fn captured() -> Vec<u8> {
+    let Output::Capture { limit } = DESCRIPTORS.mode.get() else {
+        return Vec::new();
+    };
+    let file = DESCRIPTORS.capture.get();
+    let length = seek(file, 0, libc::SEEK_END).unwrap_or(0);
+    let mut bytes = alloc::vec![0; length.min(limit as usize)];
+    if seek(file, 0, libc::SEEK_SET).is_err() || system::read_all(file, &mut bytes) != Ok(true) {
+        bytes.clear();
+    }
+    bytes
+}
+
+/// After a run, in the template: an empty file for the next.
+pub fn reset() {
+    if matches!(DESCRIPTORS.mode.get(), Output::Capture { .. }) {
+        let file = DESCRIPTORS.capture.get();
+        // SAFETY: shortens a file of ours.
+        unsafe { system::call(libc::SYS_ftruncate, [file as usize, 0, 0, 0, 0, 0]) };
+        // The offset is shared by all who write.
+        let _ = seek(file, 0, libc::SEEK_SET);
+    }
+}

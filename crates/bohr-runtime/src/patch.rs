@@ -1,0 +1,58 @@
+//! Switching hooked sites on and off by writing their instruction.
+
+use crate::system;
+use bohr_event::abi::{Module, Stub};
+
+const PAGE: usize = 4096;
+
+/// Switches every site of the module. Nobody runs the module's code meanwhile:
+/// there is one thread, and it is here.
+pub fn switch(module: &Module, on: bool) {
+    let (mut lowest, mut highest) = (usize::MAX, 0);
+    each_stub(module, |stub| {
+        let site = address(stub);
+        lowest = lowest.min(site);
+        highest = highest.max(site + Stub::OFF.len());
+    });
+    if highest == 0 {
+        return;
+    }
+    let start = lowest & !(PAGE - 1);
+    let length = highest.next_multiple_of(PAGE) - start;
+    protect(start, length, libc::PROT_READ | libc::PROT_WRITE);
+    each_stub(module, |stub| {
+        let instruction = if on { stub.on() } else { Stub::OFF };
+        // SAFETY: the module says that a replaceable instruction stands there,
+        // and the pages have just been made writable.
+        unsafe { (address(stub) as *mut [u8; 5]).write_unaligned(instruction) };
+    });
+    protect(start, length, libc::PROT_READ | libc::PROT_EXEC);
+}
+
+/// Where the stub's instruction stands.
+fn address(stub: &Stub) -> usize {
+    (&raw const stub.nop as usize).wrapping_add_signed(stub.nop as isize)
+}
+
+fn each_stub(module: &Module, mut action: impl FnMut(&Stub)) {
+    let mut stub = module.stubs;
+    while stub < module.stubs_end {
+        // SAFETY: the module's stubs lie between the two.
+        unsafe {
+            if (*stub).site().is_some() {
+                action(&*stub);
+            }
+            stub = stub.add(1);
+        }
+    }
+}
+
+fn protect(start: usize, length: usize, access: i32) {
+    let arguments = [start, length, access as usize, 0, 0, 0];
+    // SAFETY: changes the protection of the module's own code.
+    let changed = unsafe { system::try_call(libc::SYS_mprotect, arguments) };
+    assert!(
+        changed.is_ok(),
+        "the system does not let code be changed: {changed:?}"
+    );
+}

@@ -1,0 +1,159 @@
+//! What the engine keeps about each thread of the target.
+
+use bohr_event::{ThreadIndex, ThreadPath};
+use bohr_fiber::Fiber;
+use core::{cell::Cell, ffi::c_void};
+
+/// `pthread_create`'s start routine.
+pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+/// What has to be true before a thread's pending operation is possible.
+///
+/// Where the C library keeps the truth in the object itself (a mutex, a
+/// semaphore), the condition looks there: no second book-keeping can disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    Nothing,
+    /// The mutex at this address can be taken by this thread.
+    Mutex(usize),
+    /// The reader-writer lock at this address can be taken for reading.
+    ReadLock(usize),
+    /// The same, for writing.
+    WriteLock(usize),
+    /// The semaphore at this address is above zero.
+    Semaphore(usize),
+    /// The spin lock at this address is free.
+    SpinLock(usize),
+    /// The once control at this address is not being worked on.
+    Once(usize),
+    /// That thread has ended.
+    End(ThreadIndex),
+    /// Somebody has woken this thread from its wait on the object.
+    Wake(usize),
+    /// The descriptor is ready for one of these `poll` events.
+    Descriptor(i32, i16),
+    /// Any of the descriptors of a `poll`, `select` or `epoll` call is ready:
+    /// the address of the call's own check.
+    Check(usize),
+}
+
+/// Where a thread is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It can still execute events.
+    Alive,
+    /// It has ended; its result waits for somebody.
+    Ended,
+    /// Its result was taken, or nobody wants it: the name can be used again.
+    Gone,
+}
+
+/// One thread of the target.
+#[derive(Debug)]
+pub struct Thread {
+    /// Its name in this run.
+    pub index: ThreadIndex,
+    /// Its name in all runs.
+    pub path: ThreadPath,
+    /// What `pthread_self` gives in it.
+    pub handle: Cell<libc::pthread_t>,
+    /// The number by which the C library notes it as the owner of a mutex.
+    pub owner_number: Cell<i32>,
+    /// Where it runs; null for a thread that has been recycled.
+    pub fiber: Cell<*const Fiber>,
+    /// The lowest address of its stack and the first behind it.
+    pub stack: Cell<(usize, usize)>,
+    /// Condition of its pending operation.
+    pub wait: Cell<Wait>,
+    /// Virtual time at which it stops waiting; `u64::MAX` for never.
+    pub deadline: Cell<u64>,
+    /// That time has come.
+    pub expired: Cell<bool>,
+    /// Somebody has woken it.
+    pub woken: Cell<bool>,
+    /// What it carries from its waker: the bit set of a futex, the turn of a barrier.
+    pub token: Cell<u64>,
+    /// When it began to wait: orders the waiters of one object.
+    pub since: Cell<u64>,
+    /// Alive, ended, gone.
+    pub life: Cell<Life>,
+    /// Nobody will join it.
+    pub detached: Cell<bool>,
+    /// What it returned.
+    pub result: Cell<usize>,
+    /// How many threads it has created or been told not to.
+    pub children: Cell<u32>,
+    /// What it runs.
+    pub start: Cell<Option<(Start, usize)>>,
+    /// Number of its heap region.
+    pub region: usize,
+    /// Cancellation.
+    pub cancel: Cancel,
+    /// It left by `pthread_exit`, so its stack is not used again.
+    pub left_early: Cell<bool>,
+}
+
+/// State of `pthread_cancel` for one thread.
+#[derive(Debug, Default)]
+pub struct Cancel {
+    /// Somebody asked for it.
+    pub requested: Cell<bool>,
+    /// The thread has said that it does not want it now.
+    pub disabled: Cell<bool>,
+    /// The thread wants it at any moment, not at cancellation points only.
+    pub asynchronous: Cell<bool>,
+    /// It is already unwinding.
+    pub acting: Cell<bool>,
+}
+
+impl Thread {
+    /// A thread that has not run yet.
+    pub fn new(index: ThreadIndex, path: ThreadPath, region: usize) -> Thread {
+        Thread {
+            index,
+            path,
+            handle: Cell::new(0),
+            owner_number: Cell::new(0),
+            fiber: Cell::new(core::ptr::null()),
+            stack: Cell::new((0, 0)),
+            wait: Cell::new(Wait::Nothing),
+            deadline: Cell::new(u64::MAX),
+            expired: Cell::new(false),
+            woken: Cell::new(false),
+            token: Cell::new(0),
+            since: Cell::new(0),
+            life: Cell::new(Life::Alive),
+            detached: Cell::new(false),
+            result: Cell::new(0),
+            children: Cell::new(0),
+            start: Cell::new(None),
+            region,
+            cancel: Cancel::default(),
+            left_early: Cell::new(false),
+        }
+    }
+
+    /// The number of its next child; every creation consumes one.
+    pub fn next_child(&self) -> u32 {
+        self.children.set(self.children.get() + 1);
+        self.children.get()
+    }
+
+    /// Whether it waits on the object and nobody has woken it yet.
+    pub fn awaits(&self, object: usize) -> bool {
+        self.life.get() == Life::Alive
+            && self.wait.get() == Wait::Wake(object)
+            && !self.woken.get()
+            && !self.expired.get()
+    }
+
+    /// Notes the beginning of a wait.
+    pub fn begin(&self, wait: Wait, deadline: u64, now: u64) {
+        self.wait.set(wait);
+        self.deadline.set(deadline);
+        self.expired.set(false);
+        self.woken.set(false);
+        self.since.set(now);
+    }
+}

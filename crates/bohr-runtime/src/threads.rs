@@ -1,0 +1,180 @@
+//! Threads of the target: creation, first and last steps, joining.
+
+use crate::{
+    engine::{ENGINE, operation},
+    heap,
+    interpose::keys,
+    pool::POOL,
+    real::real,
+    thread::{Life, Start, Thread, Wait},
+};
+use alloc::boxed::Box;
+use bohr_event::{EventKind, ThreadIndex, ThreadPath};
+use bohr_fiber::{Body, Fiber};
+use core::{ffi::c_void, mem::MaybeUninit};
+
+/// What the creator asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    /// What to run.
+    pub start: (Start, usize),
+    /// Bytes of stack; 0 for the usual.
+    pub stack: usize,
+    /// Nobody will join it.
+    pub detached: bool,
+}
+
+/// Creates a thread; gives its handle, or an error number.
+pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
+    sweep();
+    let parked = POOL.take(wish.stack).map_err(|_| libc::EAGAIN)?;
+    let handle = parked.handle();
+    let region = parked.region();
+    let stack = (region.start(), region.end());
+    let parent = ENGINE.current();
+    ENGINE.step(operation(EventKind::Fork, handle as usize, place));
+    let path = parent.path.child(parent.next_child());
+    let thread = ENGINE.add(path.clone(), heap::region_of(hash(&path)));
+    thread.handle.set(handle);
+    thread.stack.set(stack);
+    thread.detached.set(wish.detached);
+    thread.start.set(Some(wish.start));
+    let begin = operation(
+        EventKind::Start,
+        handle as usize,
+        wish.start.0 as usize as u64,
+    );
+    ENGINE.set_pending(thread.index, begin);
+    let body = Body {
+        run,
+        finish,
+        argument: core::ptr::from_ref(thread) as usize,
+    };
+    thread
+        .fiber
+        .set(Box::leak(Box::new(Fiber::new(parked, body))));
+    Ok(handle)
+}
+
+/// A number for a path: equal paths, equal numbers; never 0.
+fn hash(path: &ThreadPath) -> u64 {
+    let mut mixed = 0xcbf2_9ce4_8422_2325u64;
+    for &step in path.steps() {
+        mixed = (mixed ^ u64::from(step)).wrapping_mul(0x0000_0100_0000_01b3);
+        mixed ^= mixed >> 32;
+    }
+    mixed.max(1)
+}
+
+/// First code of a thread on its own stack.
+extern "C-unwind" fn run(thread: usize) {
+    // SAFETY: `create` passes a thread, and threads are never freed.
+    let thread = unsafe { &*(thread as *const Thread) };
+    thread.owner_number.set(owner_number());
+    let Some((start, argument)) = thread.start.get() else {
+        return;
+    };
+    started(EventKind::Start, start as usize as u64);
+    // SAFETY: calls what the program passed to `pthread_create`.
+    let result = unsafe { start(argument as *mut c_void) };
+    thread.result.set(result as usize);
+}
+
+/// The running thread's first event.
+pub fn started(kind: EventKind, place: u64) {
+    let thread = ENGINE.current();
+    ENGINE.picked(operation(kind, thread.handle.get() as usize, place));
+}
+
+/// Last code of a thread.
+extern "C" fn finish(thread: usize, early: bool) -> ! {
+    // SAFETY: as in `run`.
+    let thread = unsafe { &*(thread as *const Thread) };
+    thread.left_early.set(early);
+    finished(thread)
+}
+
+/// Runs the destructors of thread-local data and ends the thread.
+pub fn finished(thread: &'static Thread) -> ! {
+    let call_destructors = real!(fn __call_tls_dtors());
+    // SAFETY: runs what was registered for this thread, on this thread.
+    unsafe { call_destructors() };
+    keys::destroy();
+    crate::interpose::robust::give_up_locks();
+    let place = thread
+        .start
+        .get()
+        .map_or(0, |(start, _)| start as usize as u64);
+    ENGINE.step(operation(
+        EventKind::Exit,
+        thread.handle.get() as usize,
+        place,
+    ));
+    thread.life.set(if thread.detached.get() {
+        Life::Gone
+    } else {
+        Life::Ended
+    });
+    ENGINE.end_current()
+}
+
+/// Waits for the end of a thread; its result.
+pub fn join(thread: &'static Thread, place: u64, deadline: u64) -> Result<usize, i32> {
+    let joining = operation(EventKind::Join, thread.handle.get() as usize, place);
+    let wait = Wait::End(thread.index);
+    match ENGINE.announce(joining, wait, deadline) {
+        crate::engine::Woken::Expired => Err(libc::ETIMEDOUT),
+        crate::engine::Woken::Ready => {
+            thread.life.set(Life::Gone);
+            recycle(thread);
+            Ok(thread.result.get())
+        }
+    }
+}
+
+/// Nobody will join the thread.
+pub fn detach(thread: &'static Thread) {
+    thread.detached.set(true);
+    if thread.life.get() == Life::Ended {
+        thread.life.set(Life::Gone);
+        recycle(thread);
+    }
+}
+
+/// Gives the stacks of detached threads that have ended back. A thread cannot
+/// do that itself: it stands on its stack until it has ended.
+fn sweep() {
+    for thread in ENGINE.threads() {
+        let idle = thread.index != ThreadIndex::MAIN && thread.index != ENGINE.current().index;
+        if thread.life.get() == Life::Gone && idle {
+            recycle(thread);
+        }
+    }
+}
+
+fn recycle(thread: &Thread) {
+    let fiber = thread.fiber.replace(core::ptr::null());
+    if fiber.is_null() || thread.left_early.get() {
+        return;
+    }
+    // SAFETY: made from a box in `create`, and the thread has ended.
+    let fiber = unsafe { Box::from_raw(fiber.cast_mut()) };
+    if let Some(recycled) = fiber.recycle() {
+        POOL.give(recycled.reset());
+    }
+}
+
+/// The number by which the C library notes the running thread as an owner,
+/// found out by locking a mutex and looking.
+pub fn owner_number() -> i32 {
+    let lock = real!(fn pthread_mutex_lock(*mut libc::pthread_mutex_t) -> i32);
+    let unlock = real!(fn pthread_mutex_unlock(*mut libc::pthread_mutex_t) -> i32);
+    let mut mutex = MaybeUninit::new(libc::PTHREAD_MUTEX_INITIALIZER);
+    // SAFETY: a mutex of our own that nobody else knows.
+    unsafe {
+        lock(mutex.as_mut_ptr());
+        let owner = crate::layout::Mutex::at(mutex.as_ptr() as usize).owner();
+        unlock(mutex.as_mut_ptr());
+        owner
+    }
+}

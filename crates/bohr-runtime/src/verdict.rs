@@ -1,0 +1,230 @@
+//! The end of a run, whatever it is: what happened is written down for the
+//! template, and the process ends.
+
+use crate::{
+    carrier::CarrierOnly,
+    engine::ENGINE,
+    ledger::{Ledger, Summary},
+    notices,
+    objects::OBJECTS,
+    output,
+    record::RECORD,
+    system,
+    thread::{Life, Thread, Wait},
+    unwind, waiting,
+};
+use alloc::{format, string::String, vec::Vec};
+use bohr_event::{
+    FailureKind, PlaceNumber, ThreadPath,
+    control::{Detail, Detailing, Failure, Job, Outcome, ThreadState},
+};
+use bohr_schedule::Stop;
+use core::cell::{Cell, RefCell};
+
+/// What a run needs to know in order to report.
+pub struct Reporting {
+    job: RefCell<Option<Job>>,
+    ledger: Cell<Option<Ledger>>,
+    /// Set once the end has begun: a fault from now on is the runtime's own.
+    closing: Cell<bool>,
+    /// The registers of the failing thread, where a signal brought them.
+    context: Cell<Option<unwind::Registers>>,
+}
+
+/// The reporting of this process.
+pub static REPORTING: CarrierOnly<Reporting> = CarrierOnly::new(Reporting {
+    job: RefCell::new(None),
+    ledger: Cell::new(None),
+    closing: Cell::new(false),
+    context: Cell::new(None),
+});
+
+/// Exit code of a process whose verdict is in the ledger.
+const CLOSED: i32 = 70;
+
+impl Reporting {
+    /// In a fresh child.
+    pub fn begin(&self, job: Job, ledger: Ledger) {
+        *self.job.borrow_mut() = Some(job);
+        self.ledger.set(Some(ledger));
+    }
+
+    /// Sets where the unwinder starts in the failing thread.
+    pub fn set_context(&self, registers: unwind::Registers) {
+        self.context.set(Some(registers));
+    }
+
+    /// Whether a run is being closed.
+    pub fn is_closing(&self) -> bool {
+        self.closing.get()
+    }
+}
+
+/// The program did something that it must not.
+pub fn fail(kind: FailureKind, message: &str) -> ! {
+    fail_at(kind, message, None, 0)
+}
+
+/// The same, with the place of the failing instruction and the address it used.
+pub fn fail_at(kind: FailureKind, message: &str, place: Option<PlaceNumber>, address: usize) -> ! {
+    // Waits are told from the state as it is; nobody may move it any more.
+    let thread = ENGINE.current();
+    let failure = Failure {
+        kind,
+        thread: thread.index,
+        place,
+        address: address as u64,
+        message: String::from(message),
+        states: states(thread),
+    };
+    close(Outcome::Failed(failure))
+}
+
+/// No thread can go on, and time does not help.
+pub fn stuck() -> ! {
+    if ENGINE.live_count() == 0 {
+        // The main thread left by pthread_exit, and all others have ended.
+        exited_and_gone(0);
+    }
+    fail(FailureKind::Deadlock, "no thread can go on")
+}
+
+/// The strategy wants no more of this run.
+pub fn stopped(stop: &Stop) -> ! {
+    close(Outcome::Stopped(
+        postcard::to_allocvec(stop).unwrap_or_default(),
+    ))
+}
+
+/// The runtime made a mistake.
+pub fn broken(message: &str) -> ! {
+    close(Outcome::Broken(String::from(message)))
+}
+
+/// The program ends by itself: writes down the run and lets it go on to its end.
+pub fn exited(code: i32) {
+    if !REPORTING.closing.replace(true) {
+        write(&Outcome::Exited { code });
+    }
+}
+
+/// The same where nothing is left to be done.
+pub fn exited_and_gone(code: i32) -> ! {
+    exited(code);
+    system::exit(code)
+}
+
+fn close(outcome: Outcome) -> ! {
+    if !REPORTING.closing.replace(true) {
+        write(&outcome);
+    }
+    system::exit(CLOSED)
+}
+
+fn write(outcome: &Outcome) {
+    let thread = ENGINE.current();
+    let events = ENGINE.events();
+    RECORD.finish(thread.index, events, ENGINE.last_place());
+    let summary = Summary {
+        threads: ENGINE.thread_count(),
+        events,
+        switches: RECORD.switches(),
+        hash: RECORD.hash(),
+    };
+    if let Some(ledger) = REPORTING.ledger.get() {
+        ledger.write(summary, outcome, &detail(outcome));
+    }
+}
+
+/// What the job wants to know beyond the figures.
+fn detail(outcome: &Outcome) -> Option<Detail> {
+    let job = REPORTING.job.borrow();
+    let job = job.as_ref()?;
+    let failing = !matches!(outcome, Outcome::Exited { code: 0 });
+    let wanted = |detailing| match detailing {
+        Detailing::Never => false,
+        Detailing::Failing => failing,
+        Detailing::Always => true,
+    };
+    if !wanted(job.details) && !wanted(job.trace) {
+        return None;
+    }
+    let threads: Vec<ThreadPath> = ENGINE.threads().iter().map(|t| t.path.clone()).collect();
+    let recorded = RECORD.recorded(&threads);
+    let traced = wanted(job.trace);
+    Some(Detail {
+        threads,
+        schedule: recorded.schedule,
+        segments_lost: recorded.segments_lost,
+        trace: if traced { recorded.steps } else { Vec::new() },
+        steps_lost: recorded.steps_lost,
+        // The template reads the output once the run has ended.
+        output: Vec::new(),
+        learnt: ENGINE.learnt(),
+        objects: OBJECTS.list(),
+        notices: notices::list(),
+    })
+}
+
+/// Every live thread with its stack.
+fn states(failing: &Thread) -> Vec<ThreadState> {
+    let mut states = Vec::new();
+    ENGINE.each_live(|thread| {
+        if thread.life.get() == Life::Alive {
+            states.push(state(thread, thread.index == failing.index));
+        }
+    });
+    states
+}
+
+fn state(thread: &Thread, failing: bool) -> ThreadState {
+    ThreadState {
+        thread: thread.index,
+        operation: if failing && thread.wait.get() == Wait::Nothing {
+            ENGINE.last_operation()
+        } else {
+            ENGINE.pending(thread.index)
+        },
+        enabled: thread.wait.get() == Wait::Nothing || waiting::is_over(thread),
+        holder: waiting::holder(thread),
+        frames: frames(thread, failing),
+    }
+}
+
+fn frames(thread: &Thread, failing: bool) -> Vec<PlaceNumber> {
+    let registers = if failing {
+        Some(
+            REPORTING
+                .context
+                .get()
+                .unwrap_or_else(unwind::Registers::here),
+        )
+    } else {
+        // SAFETY: live threads have a fiber.
+        unsafe { thread.fiber.get().as_ref() }
+            .and_then(|fiber| fiber.registers())
+            .map(unwind::Registers::of_fiber)
+    };
+    let Some(registers) = registers else {
+        return Vec::new();
+    };
+    let addresses = unwind::stack(registers, thread.stack.get());
+    addresses
+        .into_iter()
+        // The runtime's own frames say nothing about the program.
+        .filter(|&address| !OBJECTS.is_runtime(address))
+        .map(|address| OBJECTS.place(address))
+        .collect()
+}
+
+/// The message of a failed assertion, as the C library words it.
+pub fn assertion_message(expression: &str, file: &str, line: u32, function: &str) -> String {
+    format!("{file}:{line}: {function}: Assertion `{expression}' failed.")
+}
+
+/// Output that the template captured belongs to the run that made it.
+pub fn attach_output(detail: &mut Option<Detail>) {
+    if let Some(detail) = detail {
+        detail.output = output::captured();
+    }
+}

@@ -1,0 +1,73 @@
+//! Whether a thread's wait is over: the conditions of [`Wait`], read from the
+//! objects themselves, and the passing of time.
+
+use crate::{
+    clock::CLOCK,
+    engine::ENGINE,
+    layout::{Mutex, ReadWriteLock, Semaphore},
+    thread::{Life, Thread, Wait},
+};
+use bohr_event::ThreadIndex;
+
+/// Whether the thread's pending operation is possible now.
+pub fn is_over(thread: &Thread) -> bool {
+    thread.expired.get() || holds(thread, thread.wait.get())
+}
+
+fn holds(thread: &Thread, wait: Wait) -> bool {
+    match wait {
+        Wait::Nothing => true,
+        Wait::Mutex(address) => Mutex::at(address).can_be_taken_by(thread.owner_number.get()),
+        Wait::ReadLock(address) => ReadWriteLock::at(address).can_be_read(),
+        Wait::WriteLock(address) => ReadWriteLock::at(address).can_be_written(),
+        Wait::Semaphore(address) => Semaphore::at(address).is_above_zero(),
+        // The C library's spin lock is 1 while it is free.
+        Wait::SpinLock(address) => read_word(address) == 1,
+        // Bit 0: somebody is at work on it.
+        Wait::Once(address) => read_word(address) & 1 == 0,
+        Wait::End(other) => ENGINE.thread(other).life.get() != Life::Alive,
+        Wait::Wake(_) => thread.woken.get(),
+        Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
+        Wait::Check(check) => crate::descriptors::check(check),
+    }
+}
+
+/// A word of the target. The thread that waits has touched it before.
+pub fn read_word(address: usize) -> u32 {
+    // SAFETY: the target passed this address as an object that is in use.
+    unsafe { (address as *const u32).read_volatile() }
+}
+
+/// Nobody can go on: moves the clock to the first deadline, if there is one.
+pub fn pass_time() -> bool {
+    let mut first = u64::MAX;
+    ENGINE.each_live(|thread| first = first.min(thread.deadline.get()));
+    if first == u64::MAX {
+        return crate::descriptors::wait_for_outside();
+    }
+    CLOCK.advance_to(first);
+    ENGINE.each_live(|thread| {
+        if thread.deadline.get() <= CLOCK.now() {
+            thread.expired.set(true);
+            thread.deadline.set(u64::MAX);
+        }
+    });
+    true
+}
+
+/// Who has what the thread waits for.
+pub fn holder(thread: &Thread) -> Option<ThreadIndex> {
+    let owner = match thread.wait.get() {
+        Wait::Mutex(address) => Mutex::at(address).owner(),
+        Wait::WriteLock(address) | Wait::ReadLock(address) => ReadWriteLock::at(address).writer(),
+        Wait::End(other) => return Some(other),
+        _ => return None,
+    };
+    let mut found = None;
+    ENGINE.each_live(|other| {
+        if other.owner_number.get() == owner && owner != 0 {
+            found = Some(other.index);
+        }
+    });
+    found
+}

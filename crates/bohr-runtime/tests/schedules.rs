@@ -1,0 +1,102 @@
+//! Schedules are found, reported and replayed.
+
+mod harness;
+
+use bohr_event::{
+    EventKind, FailureKind,
+    control::{Detailing, Outcome, RunReport},
+};
+use bohr_schedule::{Plan, Rule};
+use harness::{Program, job};
+
+fn failure(report: &RunReport) -> Option<&FailureKind> {
+    match &report.outcome {
+        Outcome::Failed(failure) => Some(&failure.kind),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_lost_update_is_found_and_replayed() {
+    let program = Program::compile("lost_update.c");
+    let mut template = program.start();
+    let reports = template.run(&job(&Plan::new(Rule::Random), 60));
+    assert_eq!(reports.len(), 60);
+    let failing: Vec<_> = reports
+        .iter()
+        .filter(|report| failure(report) == Some(&FailureKind::Assertion))
+        .collect();
+    assert!(
+        !failing.is_empty() && failing.len() < 60,
+        "{}",
+        failing.len()
+    );
+    let first = failing[0];
+    let detail = first.detail.as_ref().expect("asked for");
+    assert_eq!(detail.schedule.events(), first.events);
+    assert_eq!(detail.trace.len() as u64, first.events);
+    let replayed = template.run(&job(&Plan::replay(detail.schedule.clone()), 20));
+    for report in &replayed {
+        assert_eq!(report.outcome, first.outcome, "replay is exact");
+        assert_eq!((report.events, report.hash), (first.events, first.hash));
+        assert_eq!(
+            report.detail.as_ref().expect("asked for").trace,
+            detail.trace
+        );
+    }
+}
+
+#[test]
+fn a_seed_names_a_run() {
+    let program = Program::compile("lost_update.c");
+    let mut template = program.start();
+    let plan = job(&Plan::new(Rule::Random), 30);
+    let first = template.run(&plan);
+    assert_eq!(first, template.run(&plan));
+    drop(template);
+    assert_eq!(first, program.start().run(&plan), "in a fresh process");
+}
+
+#[test]
+fn tracing_does_not_change_the_run() {
+    let program = Program::compile("lost_update.c");
+    let mut template = program.start();
+    for rule in harness::rules() {
+        let mut plan = job(&Plan::new(rule), 30);
+        let traced = template.run(&plan);
+        plan.trace = Detailing::Never;
+        plan.details = Detailing::Never;
+        let plain = template.run(&plan);
+        let figures = |reports: &[RunReport]| -> Vec<_> {
+            let figure = |r: &RunReport| (r.events, r.switches, r.hash, r.threads);
+            reports.iter().map(figure).collect()
+        };
+        assert_eq!(figures(&traced), figures(&plain));
+    }
+}
+
+#[test]
+fn a_deadlock_is_found_with_its_cycle() {
+    let program = Program::compile("deadlock.c");
+    let mut template = program.start();
+    let reports = template.run(&job(&Plan::new(Rule::Random), 60));
+    let stuck = reports
+        .iter()
+        .find(|report| failure(report) == Some(&FailureKind::Deadlock))
+        .expect("sixty runs show it");
+    let Outcome::Failed(failure) = &stuck.outcome else {
+        unreachable!()
+    };
+    let waiting: Vec<_> = failure
+        .states
+        .iter()
+        .filter(|state| state.operation.kind == EventKind::Acquire)
+        .collect();
+    assert_eq!(waiting.len(), 2);
+    assert_eq!(waiting[0].holder, Some(waiting[1].thread));
+    assert_eq!(waiting[1].holder, Some(waiting[0].thread));
+    for state in waiting {
+        assert!(!state.enabled);
+        assert!(state.frames.len() >= 2, "{:?}", state.frames);
+    }
+}
