@@ -63,6 +63,49 @@ pub struct Invocation {
     pub input: Vec<u8>,
 }
 
+/// Parts of names of variables whose values are nobody else's business.
+const SECRETS: [&str; 9] = [
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "KEY",
+    "CREDENTIAL",
+    "AUTH",
+    "COOKIE",
+    "SESSION",
+    "PRIVATE",
+];
+
+impl Invocation {
+    /// Whether a variable's value stays out of bug files.
+    fn is_secret(name: &[u8]) -> bool {
+        let name = String::from_utf8_lossy(name).to_uppercase();
+        SECRETS.iter().any(|part| name.contains(part))
+    }
+
+    /// What may be written to a file that people send to each other.
+    #[must_use]
+    pub fn without_secrets(&self) -> Invocation {
+        let mut shared = self.clone();
+        shared
+            .environment
+            .retain(|(name, _)| !Invocation::is_secret(name));
+        shared
+    }
+
+    /// The recorded invocation, with the secrets of the environment that it is
+    /// replayed in.
+    #[must_use]
+    pub fn with_secrets_of(&self, current: &[(Vec<u8>, Vec<u8>)]) -> Invocation {
+        let mut full = self.clone();
+        let secrets = current
+            .iter()
+            .filter(|(name, _)| Invocation::is_secret(name));
+        full.environment.extend(secrets.cloned());
+        full
+    }
+}
+
 /// What counts as a failure beside those that the runtime sees by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Oracle {
@@ -395,6 +438,23 @@ mod tests {
         }
         let longer = [&bytes[..], &[0]].concat();
         assert_eq!(read(&longer), Err(BugFileError::TooLong { extra: 1 }));
+    }
+
+    #[test]
+    fn secrets_stay_at_home() {
+        let variable = |name: &str| (name.as_bytes().to_vec(), b"x".to_vec());
+        let current = vec![
+            variable("PATH"),
+            variable("GITHUB_TOKEN"),
+            variable("db_password"),
+        ];
+        let invocation = Invocation {
+            environment: current.clone(),
+            ..Invocation::default()
+        };
+        let shared = invocation.without_secrets();
+        assert_eq!(shared.environment, [variable("PATH")]);
+        assert_eq!(shared.with_secrets_of(&current).environment, current);
     }
 
     #[test]

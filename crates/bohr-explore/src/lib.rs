@@ -32,5 +32,5 @@ pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject, TRACE_LIMIT};
 pub use target::{
     RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
 };
-pub use verdict::{Verdict, judge};
+pub use verdict::{Verdict, judge, signature_tag};
 pub use whole_file::write_whole;

@@ -68,11 +68,14 @@ impl From<ControlError> for ServerError {
     }
 }
 
-/// Where the output of the program goes that it makes before its fork point.
+/// Where the output of the program goes, before its fork point and where a job
+/// lets runs inherit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voice {
     /// Where bohr's own goes.
     Heard,
+    /// All of it to standard error.
+    Aside,
     /// Nowhere.
     Muted,
 }
@@ -298,8 +301,10 @@ fn command(
     // Ctrl-C at the terminal is for bohr, which then ends its programs.
     command.process_group(0);
     command.stdin(input(&invocation.input)?);
-    if voice == Voice::Muted {
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+    match voice {
+        Voice::Heard => {}
+        Voice::Aside => drop(command.stdout(std::io::stderr())),
+        Voice::Muted => drop(command.stdout(Stdio::null()).stderr(Stdio::null())),
     }
     Ok(command)
 }

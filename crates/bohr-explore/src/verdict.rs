@@ -34,6 +34,14 @@ pub struct Verdict {
     pub threads: Vec<ThreadLine>,
 }
 
+/// A short name of a signature, for people and for comparing results of
+/// different machines: equal signatures have equal tags.
+#[must_use]
+pub fn signature_tag(signature: &Signature) -> String {
+    let bytes = postcard::to_allocvec(signature).unwrap_or_default();
+    blake3::hash(&bytes).to_hex()[..16].to_string()
+}
+
 /// Judges a run. `None` is a good run, or one that was ended for reasons that
 /// are not the program's.
 pub fn judge(report: &RunReport, oracle: &Oracle, atlas: &mut Atlas) -> Option<Verdict> {

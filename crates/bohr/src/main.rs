@@ -9,10 +9,15 @@
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod check;
 mod compile;
+mod control;
+mod hunt;
 mod link;
 mod outcome;
 mod profile;
+mod replay;
+mod run;
 mod setup;
 
 use bohr_build::Tool;
@@ -56,6 +61,14 @@ enum Command {
     /// Run cargo so that what it builds can be controlled.
     #[command(disable_help_flag = true)]
     Cargo(cargo::Args),
+    /// Search for a schedule under which a program fails.
+    Hunt(hunt::Args),
+    /// Show a recorded failure again, every time.
+    Replay(replay::Args),
+    /// Run a program once, under control.
+    Run(run::Args),
+    /// Run one schedule many times and compare every event.
+    Check(check::Args),
     /// Make bohr-cc, bohr-c++ and bohr-ld for build systems that want one path.
     Setup(setup::Args),
     /// Make a profile of a program now instead of on first use.
@@ -76,6 +89,10 @@ fn run(command: Command) -> Outcome {
         Command::Cxx(args) => compile::run(&args, Tool::Cxx),
         Command::Ld(args) => link::run(&args),
         Command::Cargo(args) => cargo::run(&args),
+        Command::Hunt(args) => hunt::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),
         Command::Profile(args) => profile::run(&args),
     }

@@ -201,7 +201,7 @@ impl Desk<'_> {
         Bug {
             writer: env!("CARGO_PKG_VERSION").to_string(),
             program: subject.target.identity.clone(),
-            invocation: subject.invocation.clone(),
+            invocation: subject.invocation.without_secrets(),
             oracle: subject.oracle.clone(),
             policy: subject.policy,
             limits: subject.limits,

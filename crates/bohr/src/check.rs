@@ -1,0 +1,93 @@
+//! `bohr check`: proves or refutes that a schedule determines the run.
+
+use crate::control::{ProgramArgs, bar, interruption};
+use crate::outcome::Outcome;
+use bohr_explore::check::{Check, Leak, check};
+use bohr_explore::{Knowledge, StrategyName};
+use bohr_schedule::{Plan, Rule};
+use serde_json::json;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+/// What to check, and how often.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Runs in clones of one process, and as many in fresh processes.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    times: u64,
+    /// mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential.
+    #[arg(long, default_value = "random")]
+    strategy: StrategyName,
+    /// Determines the schedule, together with the strategy.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    program: ProgramArgs,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let interrupted = interruption();
+    let go_on = || !interrupted.load(Ordering::Relaxed);
+    let subject = args.program.subject()?;
+    let plan = args.strategy.plan(&Knowledge::default(), false);
+    let plan = plan.unwrap_or_else(|| Plan::new(Rule::Sequential));
+    let bar = bar(args.times * 2, "runs");
+    let mut show = |done| bar.set_position(done);
+    let result = check(&subject, &plan, args.seed, args.times, &go_on, &mut show);
+    bar.finish_and_clear();
+    let result = result?;
+    match args.json {
+        true => println!("{}", as_json(&result)),
+        false => tell(&result),
+    }
+    Ok(ExitCode::from(u8::from(result.leak.is_some())))
+}
+
+fn as_json(result: &Check) -> serde_json::Value {
+    json!({
+        "deterministic": result.leak.is_none(),
+        "runs": result.runs,
+        "events": result.events,
+        "notices": result.notices.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "leak": result.leak.as_ref().map(|leak| json!({
+            "run": leak.run,
+            "fresh_process": leak.fresh,
+            "event": leak.event,
+            "expected": leak.expected,
+            "found": leak.found,
+        })),
+    })
+}
+
+fn tell(result: &Check) {
+    match &result.leak {
+        None => println!(
+            "nothing leaks in: {} runs of one schedule, {} events each, equal event for event",
+            result.runs, result.events
+        ),
+        Some(leak) => tell_leak(leak),
+    }
+    for notice in &result.notices {
+        println!("  note: {notice}");
+    }
+}
+
+fn tell_leak(leak: &Leak) {
+    let process = if leak.fresh {
+        "in a fresh process"
+    } else {
+        "in a clone of the same process"
+    };
+    let event = match leak.event {
+        Some(event) => format!("at event {event}"),
+        None => "at its end".to_string(),
+    };
+    println!(
+        "something uncontrolled leaks in: run {}, {process}, differs {event}",
+        leak.run
+    );
+    println!("  expected {}\n  found    {}", leak.expected, leak.found);
+}

@@ -1,0 +1,221 @@
+//! What `hunt`, `run`, `replay` and `check` have in common: the program under
+//! control, how a run is judged, and how an end from outside is noticed.
+
+mod bug;
+mod model;
+mod progress;
+mod text;
+
+pub use bohr_explore::signature_tag;
+pub use bug::{load_bug, same_build, subject_of_bug};
+pub use progress::{bar, budget_bar, show_hunt};
+pub use text::{describe_bug, describe_verdict};
+
+use crate::outcome::Failure;
+use bohr_build::{Cache, Profile};
+use bohr_bundle::{Bundle, BundleError};
+use bohr_event::{Diagnosis, Fault};
+use bohr_explore::bug_file::{ControlMode, Invocation};
+use bohr_explore::{ExploreError, Subject, Target, find_program, inspect};
+use bohr_program::Program;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The program under test and the rules of its runs.
+#[derive(clap::Args)]
+pub struct ProgramArgs {
+    /// File that the program reads as its standard input; it has none otherwise.
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// Exit code of a good run.
+    #[arg(long, value_name = "CODE", default_value_t = 0)]
+    expect_exit: i32,
+    /// A good run prints what is in this file.
+    #[arg(long, value_name = "FILE")]
+    expect_output: Option<PathBuf>,
+    /// A good run's output makes this shell command end with 0.
+    #[arg(long, value_name = "COMMAND")]
+    check_output: Option<String>,
+    /// Waits on conditions may end without a signal.
+    #[arg(long)]
+    spurious_wakes: bool,
+    /// Timed waits may expire while others could still end them.
+    #[arg(long)]
+    early_timeouts: bool,
+    /// Longest time of a single run, as in 10s or 500ms.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    run_time: Duration,
+    /// Most events of a single run; more is a livelock.
+    #[arg(long, value_name = "N", default_value_t = bohr_explore::DEFAULT_LIMITS.events)]
+    run_events: u64,
+    /// Longest time to the program's first thread.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    startup: Duration,
+    /// Control the program at its calls only, even if it was built with bohr.
+    #[arg(long)]
+    calls_only: bool,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
+
+/// Why a command cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// A file that the user named cannot be read.
+    #[error("the file `{path}` cannot be read")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// As the system says.
+        source: std::io::Error,
+    },
+}
+
+impl Diagnosis for ControlError {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+}
+
+/// A length of time with its unit: `25s`, `500ms`, `2m`, `1h`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| format!("`{text}` is not a time like 25s"))?;
+    let seconds = match &text[digits.len()..] {
+        "ms" => number / 1e3,
+        "s" | "" => number,
+        "m" => number * 60.0,
+        "h" => number * 3600.0,
+        unit => return Err(format!("`{unit}` is not a unit of time: ms, s, m, h")),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+impl ProgramArgs {
+    /// File name of the program, for naming what comes of it.
+    pub fn name(&self) -> String {
+        let name = Path::new(&self.command[0])
+            .file_name()
+            .unwrap_or(&self.command[0]);
+        name.to_string_lossy().into_owned()
+    }
+
+    /// What is to be run; says on standard error how it is controlled.
+    pub fn subject(&self) -> Result<Subject, Failure> {
+        let word = Path::new(&self.command[0]);
+        let (target, models) = target(word, self.calls_only)?;
+        say_mode(&target);
+        let mut subject = Subject::new(target, self.invocation()?);
+        subject.models = models;
+        subject.oracle.exit_code = self.expect_exit;
+        subject.oracle.output = self.expect_output.as_deref().map(read).transpose()?;
+        subject.oracle.check.clone_from(&self.check_output);
+        subject.policy.spurious_wakes = self.spurious_wakes;
+        subject.policy.early_timeouts = self.early_timeouts;
+        subject.limits.events = self.run_events;
+        let milliseconds = self.run_time.as_millis().clamp(1, u128::from(u32::MAX));
+        subject.limits.milliseconds = milliseconds as u32;
+        subject.patience = self.startup;
+        Ok(subject)
+    }
+
+    fn invocation(&self) -> Result<Invocation, Failure> {
+        Ok(Invocation {
+            arguments: self.command[1..]
+                .iter()
+                .map(|word| word.as_bytes().to_vec())
+                .collect(),
+            environment: environment(),
+            input: self
+                .stdin
+                .as_deref()
+                .map(read)
+                .transpose()?
+                .unwrap_or_default(),
+        })
+    }
+}
+
+/// The environment of this process, sorted, so that equal ones are equal.
+pub fn environment() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut variables: Vec<_> = std::env::vars_os()
+        .map(|(name, value)| (name.into_vec(), value.into_vec()))
+        .filter(|(name, _)| !name.starts_with(b"BOHR_"))
+        .collect();
+    variables.sort();
+    variables
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = std::fs::read(path).map_err(|source| ControlError::Unreadable {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    Ok(bytes)
+}
+
+/// The program to start: its control profile if it carries a bundle, itself if not.
+pub fn target(word: &Path, calls_only: bool) -> Result<(Target, Vec<Arc<Program>>), Failure> {
+    let path = find_program(word).map_err(ExploreError::from)?;
+    let carries_bundle = std::fs::read(&path).is_ok_and(|bytes| {
+        !matches!(
+            Bundle::in_program(&bytes),
+            Err(BundleError::Missing | BundleError::NotElf(_))
+        )
+    });
+    if !carries_bundle || calls_only {
+        return Ok((
+            inspect(&path, None).map_err(ExploreError::from)?,
+            Vec::new(),
+        ));
+    }
+    let profile = Cache::open()?.profile(&path, Profile::Control)?;
+    let models = model::load(&profile.model)?;
+    let start = Some((profile.executable, profile.bundle.0));
+    Ok((inspect(&path, start).map_err(ExploreError::from)?, models))
+}
+
+fn say_mode(target: &Target) {
+    match target.identity.mode {
+        ControlMode::Accesses { .. } => {
+            eprintln!("bohr: controls the program at its memory accesses and calls");
+        }
+        ControlMode::Calls => eprintln!(
+            "bohr: the program was not built with bohr: controls it at thread, lock, I/O and time calls"
+        ),
+    }
+}
+
+/// Set when the user or the system wants bohr to end.
+pub fn interruption() -> &'static AtomicBool {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    // Fails only if a handler is installed already, and then this one is.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    &INTERRUPTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("25s"), Ok(Duration::from_secs(25)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        for wrong in ["", "s", "5d", "-1s", "1e400s", "NaN"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

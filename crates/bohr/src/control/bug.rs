@@ -1,0 +1,87 @@
+//! From a bug file to the program that it is about.
+
+use super::{environment, target};
+use crate::outcome::Failure;
+use bohr_explore::bug_file::{self, Bug, ControlMode, ProgramIdentity};
+use bohr_explore::{ExploreError, Subject, Target};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Reads a bug file.
+pub fn load_bug(path: &Path) -> Result<Bug, Failure> {
+    let bytes = std::fs::read(path).map_err(|source| ExploreError::File {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    let bug = bug_file::read(&bytes).map_err(|source| ExploreError::BugFile {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    Ok(bug)
+}
+
+/// The bug's program, at its recorded place or at another that the user names.
+pub fn subject_of_bug(bug: &Bug, program: Option<&Path>) -> Result<Subject, Failure> {
+    let recorded = PathBuf::from(OsStr::from_bytes(&bug.program.path));
+    let path = program.unwrap_or(&recorded);
+    let (target, models) = target(path, bug.program.mode == ControlMode::Calls)?;
+    let mut subject = Subject::of_bug(bug, target, models);
+    subject.invocation = bug.invocation.with_secrets_of(&environment());
+    Ok(subject)
+}
+
+/// Refuses another build of the program, and names what differs.
+pub fn same_build(bug: &Bug, target: &Target) -> Result<(), ExploreError> {
+    match difference(&bug.program, &target.identity) {
+        None => Ok(()),
+        Some(difference) => Err(ExploreError::OtherBuild {
+            path: PathBuf::from(OsStr::from_bytes(&target.identity.path)),
+            difference,
+        }),
+    }
+}
+
+fn difference(recorded: &ProgramIdentity, present: &ProgramIdentity) -> Option<String> {
+    let hex = |hash: &[u8; 32]| {
+        hash[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    use ControlMode::{Accesses, Calls};
+    match (&recorded.mode, &present.mode) {
+        (
+            Accesses {
+                bundle: old,
+                profile: was,
+            },
+            Accesses {
+                bundle: new,
+                profile: is,
+            },
+        ) => {
+            if old != new {
+                return Some(format!("its bundle is {}, was {}", hex(new), hex(old)));
+            }
+            (was != is).then(|| {
+                format!(
+                    "its control profile is {}, was {}: another version of bohr made it",
+                    hex(is),
+                    hex(was)
+                )
+            })
+        }
+        (Accesses { .. }, Calls) => Some("it carries no bundle any more".to_string()),
+        (Calls, Accesses { .. }) => Some("it was controlled at its calls only".to_string()),
+        (Calls, Calls) => (recorded.hash != present.hash).then(|| {
+            format!(
+                "it has {} bytes and hash {}, had {} bytes and hash {}",
+                present.size,
+                hex(&present.hash),
+                recorded.size,
+                hex(&recorded.hash)
+            )
+        }),
+    }
+}

@@ -1,0 +1,62 @@
+//! A bug in words.
+
+use bohr_event::{FailureKind, Signature};
+use bohr_explore::Verdict;
+use bohr_explore::bug_file::{Bug, ThreadLine};
+use std::fmt::Write;
+
+/// Frames of a thread that are shown.
+const SHOWN_FRAMES: usize = 6;
+
+/// Threads that are shown; a program with hundreds has most of them waiting.
+const SHOWN_THREADS: usize = 12;
+
+/// What failed and where each thread was.
+pub fn describe_bug(bug: &Bug) -> String {
+    describe(&bug.signature, &bug.message, &bug.threads)
+}
+
+/// The same, of a run that is not kept.
+pub fn describe_verdict(verdict: &Verdict) -> String {
+    describe(&verdict.signature, &verdict.message, &verdict.threads)
+}
+
+fn describe(signature: &Signature, message: &str, threads: &[ThreadLine]) -> String {
+    let mut text = headline(signature, message);
+    for line in threads.iter().take(SHOWN_THREADS) {
+        let _ = write!(text, "\n  thread {} {}", line.thread, line.doing);
+        for frame in line.stack.iter().take(SHOWN_FRAMES) {
+            let _ = write!(text, "\n      in {frame}");
+        }
+    }
+    if threads.len() > SHOWN_THREADS {
+        let _ = write!(
+            text,
+            "\n  and {} more threads",
+            threads.len() - SHOWN_THREADS
+        );
+    }
+    text
+}
+
+fn headline(signature: &Signature, message: &str) -> String {
+    let kind = match &signature.kind {
+        FailureKind::Crash { signal } => format!("crash by signal {signal}"),
+        FailureKind::Assertion => "failed assertion".to_string(),
+        FailureKind::Abort => "abort".to_string(),
+        FailureKind::Panic => "panic".to_string(),
+        FailureKind::Exit { .. } => "bad exit".to_string(),
+        FailureKind::Deadlock => "deadlock".to_string(),
+        FailureKind::Livelock => "livelock".to_string(),
+        FailureKind::TimeLimit => "time limit".to_string(),
+        FailureKind::Output => "wrong output".to_string(),
+        FailureKind::UseAfterFree => "use after free".to_string(),
+        FailureKind::DoubleFree => "double free".to_string(),
+        FailureKind::Sanitizer => "sanitizer report".to_string(),
+        FailureKind::DataRace => "data race".to_string(),
+    };
+    match message.trim() {
+        "" => kind,
+        message => format!("{kind}: {message}"),
+    }
+}

@@ -1,0 +1,209 @@
+//! `bohr hunt`: searches for a failing schedule.
+
+mod merge;
+
+use crate::control::{
+    ProgramArgs, budget_bar, describe_bug, duration, interruption, show_hunt, signature_tag,
+};
+use crate::outcome::{Failure, Outcome};
+use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
+use bohr_explore::replay::Reproduction;
+use bohr_explore::{ExploreError, StrategyName, bug_file, write_whole};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Time that a hunt takes if nobody says otherwise.
+const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
+/// What to hunt, how, and for how long.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Give up after this many runs.
+    #[arg(long, value_name = "N")]
+    runs: Option<u64>,
+    /// Give up after this time, as in 25s or 10m [default: 60s without --runs].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+    /// mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential.
+    #[arg(long, default_value = "mixed")]
+    strategy: StrategyName,
+    /// First seed; the same seeds make the same runs.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Workers [default: one per core].
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<u32>,
+    /// Do part I of N of a hunt that N machines share.
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    shard: Shard,
+    /// Join the results of shards, given as files with what --json printed.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "command")]
+    merge: Vec<PathBuf>,
+    /// Go on after the first bug; further ones are written beside it.
+    #[arg(long)]
+    keep_going: bool,
+    /// Where to write the bug [default: NAME.bohr].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    program: Option<ProgramArgs>,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let Some(program) = &args.program else {
+        return merge::run(&args.merge, args.json);
+    };
+    let interrupted = interruption();
+    let subject = program.subject()?;
+    let plan = plan(args);
+    let bar = budget_bar(plan.budget);
+    let result = hunt(&subject, &plan, interrupted, &mut |progress| {
+        show_hunt(&bar, progress)
+    });
+    bar.finish_and_clear();
+    let result = result?;
+    let files = save(args, program, &result.findings)?;
+    for notice in &result.notices {
+        eprintln!("bohr: note: {notice}");
+    }
+    match args.json {
+        true => println!("{}", as_json(args, &result, &files)),
+        false => tell(&result, &files, interrupted.load(Ordering::Relaxed)),
+    }
+    Ok(
+        match (
+            result.findings.is_empty(),
+            interrupted.load(Ordering::Relaxed),
+        ) {
+            (false, _) => ExitCode::from(1),
+            (true, true) => ExitCode::from(130),
+            (true, false) => ExitCode::SUCCESS,
+        },
+    )
+}
+
+fn plan(args: &Args) -> Hunt {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    Hunt {
+        strategy: args.strategy,
+        seed: args.seed,
+        jobs: args.jobs.unwrap_or(cores),
+        shard: args.shard,
+        budget: Budget {
+            runs: args.runs,
+            time: args.time.or(args.runs.is_none().then_some(DEFAULT_TIME)),
+        },
+        keep_going: args.keep_going,
+    }
+}
+
+/// Writes the bug files: the first where the user wants it, others numbered.
+fn save(args: &Args, program: &ProgramArgs, findings: &[Finding]) -> Result<Vec<PathBuf>, Failure> {
+    let first = args.output.clone();
+    let first = first.unwrap_or_else(|| PathBuf::from(format!("{}.bohr", program.name())));
+    let mut files = Vec::new();
+    for (number, finding) in findings.iter().enumerate() {
+        let path = match number {
+            0 => first.clone(),
+            _ => numbered(&first, number + 1),
+        };
+        let bytes = bug_file::write(&finding.bug);
+        write_whole(&path, &bytes).map_err(|source| ExploreError::File {
+            path: path.clone(),
+            source,
+        })?;
+        files.push(path);
+    }
+    Ok(files)
+}
+
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path
+        .extension()
+        .map_or("bohr".into(), |ending| ending.to_string_lossy());
+    path.with_file_name(format!("{stem}-{number}.{ending}"))
+}
+
+fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
+    let first = result.findings.first();
+    let figures = &result.statistics;
+    json!({
+        "found": first.is_some(),
+        "runs": figures.runs,
+        "seconds": figures.seconds,
+        "runs_per_second": figures.runs_per_second(),
+        "distinct_schedules": figures.distinct,
+        "conflicting_pairs": figures.pairs,
+        "complete": result.complete,
+        "strategy": first.map_or(args.strategy.to_string(), |found| found.bug.strategy.clone()),
+        "seed": first.map_or(args.seed, |found| found.bug.seed),
+        "kind": first.map(|found| found.bug.signature.kind_name()),
+        "signature": first.map(|found| signature_tag(&found.bug.signature)),
+        "message": first.map(|found| found.bug.message.clone()),
+        "threads": first.map(|found| found.bug.thread_count),
+        "events": first.map(|found| found.bug.events),
+        "switches": first.map(|found| found.bug.schedule.switches()),
+        "reproduced": first.map(|found| found.reproduction == Reproduction::Same),
+        "bug_file": files.first(),
+        "bugs": result.findings.iter().zip(files).map(|(found, file)| json!({
+            "kind": found.bug.signature.kind_name(),
+            "signature": signature_tag(&found.bug.signature),
+            "bug_file": file,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn tell(result: &HuntResult, files: &[PathBuf], interrupted: bool) {
+    for (finding, file) in result.findings.iter().zip(files) {
+        tell_finding(finding, file);
+    }
+    let figures = &result.statistics;
+    let end = match (result.findings.is_empty(), result.complete, interrupted) {
+        (false, ..) => "",
+        (true, true, _) => "nothing fails: every schedule has been seen\n",
+        (true, false, true) => "interrupted; nothing found so far\n",
+        (true, false, false) => "nothing found\n",
+    };
+    println!(
+        "{end}{} runs in {:.1} s ({:.0}/s), {} different schedules, {} conflicting pairs",
+        figures.runs,
+        figures.seconds,
+        figures.runs_per_second(),
+        figures.distinct,
+        figures.pairs
+    );
+}
+
+fn tell_finding(finding: &Finding, file: &Path) {
+    let bug = &finding.bug;
+    println!("found: {}", describe_bug(bug));
+    println!(
+        "  strategy {}, seed {}: {} threads, {} events, {} switches; signature {}",
+        bug.strategy,
+        bug.seed,
+        bug.thread_count,
+        bug.events,
+        bug.schedule.switches(),
+        signature_tag(&bug.signature)
+    );
+    match &finding.reproduction {
+        Reproduction::Same => {
+            println!("  replayed in a fresh process: the same failure at the same event")
+        }
+        other => println!(
+            "  WARNING: a replay in a fresh process did not show it again ({}); see `bohr check`",
+            crate::replay::in_words(other)
+        ),
+    }
+    let file = file.display();
+    println!(
+        "written to {file}\n  replay it:  bohr replay {file}\n  next:       bohr replay {file} --times 1000"
+    );
+}

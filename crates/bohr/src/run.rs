@@ -1,0 +1,88 @@
+//! `bohr run`: one run under control.
+
+use crate::control::{ProgramArgs, describe_verdict, interruption, signature_tag};
+use crate::outcome::Outcome;
+use bohr_event::control::{Detailing, Job, Outcome as End, Output, RunReport};
+use bohr_explore::{Knowledge, StrategyName, Verdict, Voice, judge};
+use bohr_schedule::{Plan, Rule};
+use serde_json::json;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+/// Which run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential.
+    #[arg(long, default_value = "random")]
+    strategy: StrategyName,
+    /// Determines the run, together with the strategy.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object on standard output; the program's goes to standard error.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    program: ProgramArgs,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let interrupted = interruption();
+    let go_on = || !interrupted.load(Ordering::Relaxed);
+    let subject = args.program.subject()?;
+    let voice = if args.json {
+        Voice::Aside
+    } else {
+        Voice::Heard
+    };
+    let mut server = subject.serve(voice, &go_on)?;
+    let mut atlas = subject.atlas(&server);
+    let job = subject.job(&plan(args));
+    let job = Job {
+        first_seed: args.seed,
+        details: Detailing::Always,
+        output: match subject.oracle.needs_output() {
+            true => job.output,
+            false => Output::Inherit,
+        },
+        ..job
+    };
+    let report = subject.run_once(&mut server, job, &go_on)?;
+    let verdict = judge(&report, &subject.oracle, &mut atlas);
+    if args.json {
+        println!("{}", as_json(args, &report, verdict.as_ref()));
+    }
+    eprintln!(
+        "bohr: {} events, {} switches, {} threads, schedule {:016x}",
+        report.events, report.switches, report.threads, report.hash
+    );
+    if let Some(verdict) = &verdict {
+        eprintln!("bohr: {}", describe_verdict(verdict));
+    }
+    Ok(ExitCode::from(u8::from(verdict.is_some())))
+}
+
+fn as_json(args: &Args, report: &RunReport, verdict: Option<&Verdict>) -> serde_json::Value {
+    json!({
+        "failed": verdict.is_some(),
+        "strategy": args.strategy.to_string(),
+        "seed": args.seed,
+        "kind": verdict.map(|verdict| verdict.signature.kind_name()),
+        "signature": verdict.map(|verdict| signature_tag(&verdict.signature)),
+        "message": verdict.map(|verdict| verdict.message.clone()),
+        "exit_code": match report.outcome {
+            End::Exited { code } => Some(code),
+            _ => None,
+        },
+        "threads": report.threads,
+        "events": report.events,
+        "switches": report.switches,
+        "schedule": format!("{:016x}", report.hash),
+    })
+}
+
+/// Searches begin with an empty tree, so their first run is the sequential one.
+fn plan(args: &Args) -> Plan {
+    let knowledge = Knowledge::default();
+    let plan = args.strategy.plan(&knowledge, false);
+    plan.unwrap_or_else(|| Plan::new(Rule::Sequential))
+}
