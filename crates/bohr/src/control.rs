@@ -177,7 +177,7 @@ pub fn target(word: &Path, calls_only: bool) -> Result<(Target, Vec<Arc<Program>
         ));
     }
     let profile = Cache::open()?.profile(&path, Profile::Control)?;
-    let models = model::load(&profile.model)?;
+    let models = vec![model::load(&profile.model)?];
     let start = Some((profile.executable, profile.bundle.0));
     Ok((inspect(&path, start).map_err(ExploreError::from)?, models))
 }
