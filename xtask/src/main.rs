@@ -2,6 +2,8 @@
 //! command; what a fresh Debian machine lacks is installed by [`install`],
 //! which says so.
 
+mod bench;
+mod bench_trace;
 mod demo;
 mod install;
 mod museum;
@@ -19,7 +21,13 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: &[Command] = &[demo::COMMAND, museum::COMMAND, test::COMMAND, tidy::COMMAND];
+const COMMANDS: &[Command] = &[
+    bench::COMMAND,
+    demo::COMMAND,
+    museum::COMMAND,
+    test::COMMAND,
+    tidy::COMMAND,
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -23,6 +23,13 @@ impl ThreadIndex {
         1 << 63 | u64::from(self.0)
     }
 
+    /// The thread that an operation's object stands for; `None` for an address.
+    #[must_use]
+    pub fn from_object(object: u64) -> Option<ThreadIndex> {
+        let index = u32::try_from(object ^ 1 << 63).ok()?;
+        Some(ThreadIndex(index))
+    }
+
     /// For use with slices that are kept per thread.
     #[must_use]
     pub fn position(self) -> usize {
@@ -139,6 +146,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn threads_as_objects_are_no_addresses(index: u32, address in 0u64..1 << 48) {
+            let thread = ThreadIndex(index);
+            prop_assert_eq!(ThreadIndex::from_object(thread.object()), Some(thread));
+            prop_assert_eq!(ThreadIndex::from_object(address), None);
+        }
+
         #[test]
         fn place_numbers_keep_their_parts(object: u16, offset in 0u64..1 << 48) {
             let place = PlaceNumber::new(object, offset);

@@ -33,6 +33,12 @@ impl ThreadPath {
         ThreadPath { steps }
     }
 
+    /// The thread at the end of these child numbers; `None` if one of them is 0.
+    #[must_use]
+    pub fn from_steps(steps: Vec<u32>) -> Option<ThreadPath> {
+        (!steps.contains(&0)).then_some(ThreadPath { steps })
+    }
+
     /// The thread that created this one; `None` for the main thread.
     #[must_use]
     pub fn parent(&self) -> Option<ThreadPath> {
@@ -141,6 +147,7 @@ mod tests {
             prop_assert_eq!(path.to_string().parse::<ThreadPath>(), Ok(path.clone()));
             prop_assert!(path.is_within(&ThreadPath::MAIN));
             prop_assert_eq!(path.parent().is_none(), steps.is_empty());
+            prop_assert_eq!(ThreadPath::from_steps(steps), Some(path));
         }
 
         #[test]

@@ -1,0 +1,64 @@
+//! `cargo xtask bench NAME`: measures, prints, and says what the target is.
+//! Each benchmark has its own file. Figures are made with optimised code only,
+//! so a bench started from a debug build builds and starts the release build.
+
+use crate::{Command, bench_trace, shell};
+use std::process;
+use std::time::Duration;
+
+pub const COMMAND: Command = Command {
+    name: "bench",
+    about: "measure: trace",
+    run,
+};
+
+/// One benchmark.
+pub struct Bench {
+    pub name: &'static str,
+    pub run: fn(&[String]) -> Result<(), String>,
+}
+
+const BENCHES: &[Bench] = &[bench_trace::BENCH];
+
+fn run(arguments: &[String]) -> Result<(), String> {
+    let names = || BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>();
+    let (name, rest) = arguments
+        .split_first()
+        .ok_or_else(|| format!("which one? {}", names().join(", ")))?;
+    let bench = BENCHES.iter().find(|bench| bench.name == name);
+    let bench = bench.ok_or_else(|| format!("no benchmark `{name}`: {}", names().join(", ")))?;
+    if cfg!(debug_assertions) {
+        return optimised(arguments);
+    }
+    (bench.run)(rest)
+}
+
+/// Time that this thread has spent on a processor: what others do meanwhile
+/// does not count.
+pub fn processor_time() -> Duration {
+    let status = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = status.split(' ').next().and_then(|word| word.parse().ok());
+    Duration::from_nanos(nanoseconds.expect("Linux tells the processor time of a thread"))
+}
+
+/// The same command, built for speed.
+fn optimised(arguments: &[String]) -> Result<(), String> {
+    let mut cargo = process::Command::new("cargo");
+    cargo
+        .current_dir(shell::root())
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "xtask",
+            "--",
+            "bench",
+        ])
+        .args(arguments);
+    match cargo.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the release build ended with {status}")),
+        Err(error) => Err(format!("cannot run cargo: {error}")),
+    }
+}
