@@ -212,7 +212,7 @@ fn module_assembly(module: &Module<'_>) -> String {
 }
 
 /// The text of the inline assembly that an instruction calls, or nothing.
-fn assembly_of_call(instruction: LLVMValueRef) -> String {
+pub(crate) fn assembly_of_call(instruction: LLVMValueRef) -> String {
     // SAFETY: only calls are asked for their callee.
     unsafe {
         if !matches!(

@@ -12,7 +12,9 @@
 //!    to private [`stack`] slots never have one.
 //! 5. [`optimise`], [`emit`]: the rest of the user's pipeline and code generation;
 //!    [`tables`] describe the result to the runtime.
-//! 6. [`stubs`]: check and complete the linked program.
+//! 6. [`relink`]: link again, then check and complete the [`stubs`].
+//!
+//! [`profile`] runs them all for the program `bohr-lower`; [`report`] tells about it.
 //!
 //! ```
 //! use bohr_instrument::merge::{Part, merge};
@@ -38,6 +40,10 @@ pub mod internalise;
 pub mod lower;
 pub mod merge;
 pub mod optimise;
+pub mod outside;
+pub mod profile;
+pub mod relink;
+pub mod report;
 pub mod sites;
 pub mod stack;
 pub mod stubs;

@@ -6,7 +6,7 @@
 
 use inkwell::llvm_sys::LLVMOpcode;
 use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::prelude::LLVMValueRef;
+use inkwell::llvm_sys::prelude::{LLVMUseRef, LLVMValueRef};
 use std::collections::HashMap;
 
 /// Remembers which slots were looked at.
@@ -57,14 +57,13 @@ fn stays(slot: LLVMValueRef) -> bool {
     let mut pending = vec![slot];
     let mut seen = vec![slot];
     while let Some(pointer) = pending.pop() {
-        // SAFETY: the uses of a live value, each with its user.
-        let users = unsafe {
-            std::iter::successors(Some(LLVMGetFirstUse(pointer)), |each| {
-                Some(LLVMGetNextUse(*each))
-            })
-            .take_while(|each| !each.is_null())
-            .map(|each| LLVMGetUser(each))
-            .collect::<Vec<_>>()
+        // SAFETY: the uses of a live value, each with its user; null ends the list.
+        let users: Vec<LLVMValueRef> = unsafe {
+            let some = |each: LLVMUseRef| (!each.is_null()).then_some(each);
+            let first = some(LLVMGetFirstUse(pointer));
+            std::iter::successors(first, |each| some(LLVMGetNextUse(*each)))
+                .map(|each| LLVMGetUser(each))
+                .collect()
         };
         for user in users {
             // SAFETY: `user` uses `pointer`.

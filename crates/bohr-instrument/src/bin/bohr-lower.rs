@@ -1,0 +1,99 @@
+//! `bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all|none]`: makes a
+//! profile of a program that was built with bohr.
+//!
+//! It is a program of its own so that LLVM, which ends the process when it meets
+//! something impossible, ends this one.
+
+use bohr_event::{Diagnosis, Fault};
+use bohr_instrument::profile::{HookChoice, Request, make};
+use bohr_instrument::report::Report;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all|none]";
+
+struct Arguments {
+    program: PathBuf,
+    directory: PathBuf,
+    hooks: HookChoice,
+}
+
+fn main() -> ExitCode {
+    let arguments = match parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            eprintln!("bohr-lower: {message}\n{USAGE}");
+            return Fault::Input.exit_code().into();
+        }
+    };
+    let request = Request {
+        program: &arguments.program,
+        directory: &arguments.directory,
+        hooks: arguments.hooks,
+    };
+    match make(&request) {
+        Ok(report) => {
+            summarise(&report);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            if let Some(help) = error.help() {
+                eprintln!("{help}");
+            }
+            error.fault().exit_code().into()
+        }
+    }
+}
+
+fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut positional = Vec::new();
+    let mut hooks = HookChoice::All;
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--profile" => match arguments.next().as_deref() {
+                Some("control") => {}
+                other => return Err(format!("there is no profile {other:?}; there is: control")),
+            },
+            "--hook" => {
+                hooks = match arguments.next().as_deref() {
+                    Some("all") => HookChoice::All,
+                    Some("none") => HookChoice::None,
+                    other => return Err(format!("--hook {other:?}: expected all or none")),
+                }
+            }
+            option if option.starts_with('-') => return Err(format!("unknown option {option}")),
+            _ => positional.push(PathBuf::from(argument)),
+        }
+    }
+    let [program, directory] = <[PathBuf; 2]>::try_from(positional).map_err(|given| {
+        format!(
+            "expected a program and a directory, got {} paths",
+            given.len()
+        )
+    })?;
+    Ok(Arguments {
+        program,
+        directory,
+        hooks,
+    })
+}
+
+/// One line if some of the program is beyond control, nothing otherwise.
+fn summarise(report: &Report) {
+    let parts = report.uninstrumented.len();
+    if let Some(first) = report.uninstrumented.first() {
+        let more = if parts > 1 {
+            format!(" and {} more", parts - 1)
+        } else {
+            String::new()
+        };
+        eprintln!(
+            "bohr: {parts} part{} linked without hooks: {} ({}){more}",
+            if parts == 1 { "" } else { "s" },
+            first.part,
+            first.reason
+        );
+    }
+}

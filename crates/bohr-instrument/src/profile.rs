@@ -1,0 +1,381 @@
+//! Makes a profile: from a program with a bundle to the model, the instrumented
+//! program and the report.
+
+use crate::diagnostics::Diagnostics;
+use crate::hooks::{self, HookCount, Unhooked};
+use crate::internalise::assembly_of_call;
+use crate::merge::{self, Excluded, MergeError, Part, PartIndex, merge, target_machine};
+use crate::outside::Outside;
+use crate::relink::{Objects, RelinkError, relink};
+use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
+use crate::sites::{ModuleSites, SiteNumber};
+use crate::tables::{self, Tables};
+use crate::{emit, lower, optimise};
+use bohr_bundle::{Bundle, BundleError, Content, NativeReason, OutputKind, PartId};
+use bohr_event::{Diagnosis, Fault};
+use inkwell::context::{AsContextRef, Context};
+use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
+use inkwell::module::Module;
+use inkwell::targets::{RelocMode, TargetMachine};
+use inkwell::values::AsValueRef;
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Which sites get a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookChoice {
+    /// Every access that can leave its function, and every synchronising call.
+    All,
+    /// None: what the same pipeline makes of the plain program.
+    None,
+}
+
+/// What to make, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// A program with a bundle.
+    pub program: &'a Path,
+    /// Takes `model`, `program` and `report.json`.
+    pub directory: &'a Path,
+    /// Which sites get a hook.
+    pub hooks: HookChoice,
+}
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program has no bundle, or a damaged one.
+    #[error("{}: {source}", path.display())]
+    Bundle {
+        /// The program.
+        path: PathBuf,
+        /// What is wrong.
+        source: BundleError,
+    },
+    /// There is nothing in the bundle that could be instrumented.
+    #[error("{}: no part of the program has bitcode", path.display())]
+    NothingToInstrument {
+        /// The program.
+        path: PathBuf,
+    },
+    /// The parts do not go together.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// The instrumented program does not link.
+    #[error(transparent)]
+    Relink(#[from] RelinkError),
+    /// LLVM refused our code.
+    #[error("{step} failed, which is a bug in bohr: {message}")]
+    Llvm {
+        /// What was done.
+        step: &'static str,
+        /// What LLVM said.
+        message: String,
+    },
+}
+
+impl Diagnosis for ProfileError {
+    fn fault(&self) -> Fault {
+        match self {
+            ProfileError::File { .. } | ProfileError::Bundle { .. } => Fault::Input,
+            ProfileError::Merge(MergeError::Unreadable { .. }) => Fault::Input,
+            ProfileError::Merge(MergeError::ForeignTarget { .. }) => Fault::Unsupported,
+            ProfileError::NothingToInstrument { .. } => Fault::Unsupported,
+            ProfileError::Relink(RelinkError::File { .. } | RelinkError::NoLinker) => Fault::Input,
+            ProfileError::Relink(RelinkError::Bundle(_)) => Fault::Input,
+            _ => Fault::Internal,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            ProfileError::Bundle { .. } | ProfileError::NothingToInstrument { .. } => {
+                "build the program with `bohr cc`, `bohr c++` or `bohr cargo`"
+            }
+            ProfileError::Merge(MergeError::Unreadable { .. }) => "build the program again",
+            ProfileError::Relink(RelinkError::NoLinker) => "apt-get install lld-22",
+            _ => return None,
+        };
+        Some(help.to_string())
+    }
+}
+
+/// The bitcode of a bundle, unpacked.
+struct Bitcode {
+    ids: Vec<PartId>,
+    names: Vec<String>,
+    bytes: Vec<Vec<u8>>,
+}
+
+impl Bitcode {
+    fn of(bundle: &Bundle<'_>) -> Result<Bitcode, BundleError> {
+        let mut bitcode = Bitcode {
+            ids: vec![],
+            names: vec![],
+            bytes: vec![],
+        };
+        for (id, part) in bundle.numbered_parts() {
+            if part.content == Content::Bitcode {
+                bitcode.ids.push(id);
+                bitcode.names.push(part.origin.to_string());
+                bitcode.bytes.push(bundle.contents(id)?);
+            }
+        }
+        Ok(bitcode)
+    }
+
+    fn parts(&self) -> Vec<Part<'_>> {
+        let parts = self.names.iter().zip(&self.bytes);
+        parts
+            .map(|(name, bitcode)| Part { name, bitcode })
+            .collect()
+    }
+
+    fn part(&self, index: PartIndex) -> (PartId, Part<'_>) {
+        let at = index.0 as usize;
+        (
+            self.ids[at],
+            Part {
+                name: &self.names[at],
+                bitcode: &self.bytes[at],
+            },
+        )
+    }
+}
+
+/// Makes a profile.
+///
+/// # Errors
+/// If the program has no sound bundle, or cannot be linked again.
+pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
+    let mut clock = Clock::default();
+    let mut report = Report {
+        profile: "control".into(),
+        ..Report::default()
+    };
+    let program = read(request.program)?;
+    let at_program = |source| ProfileError::Bundle {
+        path: request.program.into(),
+        source,
+    };
+    let bundle = Bundle::in_program(&program).map_err(at_program)?;
+    let bitcode = Bitcode::of(&bundle).map_err(at_program)?;
+    if bitcode.ids.is_empty() {
+        return Err(ProfileError::NothingToInstrument {
+            path: request.program.into(),
+        });
+    }
+    let outside = Outside::of(&bundle).map_err(at_program)?;
+    report.uninstrumented = native_parts(&bundle);
+    report.seconds.insert("read", clock.step());
+
+    let context = Context::create();
+    // SAFETY: a fresh context; local names are of no use to anyone here.
+    unsafe { LLVMContextSetDiscardValueNames((&context).as_ctx_ref(), 1) };
+    let merged = merge(&context, &bitcode.parts(), &|name| outside.needs(name))?;
+    let sites = ModuleSites::of(&merged.module);
+    report.functions = sites.functions.len() as u32;
+    report.sites = sites.count();
+    report.inline_assembly = inline_assembly(&sites);
+    report.seconds.insert("merge", clock.step());
+
+    lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
+    report.seconds.insert("model", clock.step());
+
+    let wanted = |_: SiteNumber| request.hooks == HookChoice::All;
+    let count = hooks::insert(&context, &sites, &wanted);
+    take_count(&mut report, &count);
+    let tables = Tables {
+        program: bundle.hash().0,
+        sites: sites.infos().collect(),
+        gates: 0,
+        vectors: emit::vectors(&merged.module),
+    };
+    report.seconds.insert("hooks", clock.step());
+
+    let compiler = Compiler::new(&context, bundle.link().output)?;
+    let instrumented = vec![
+        compiler.compile(&merged.module, &mut report, &mut clock)?,
+        compiler.assemble(&tables)?,
+    ];
+    let alone = compiler.compile_alone(&merged.excluded, &bitcode, &mut report)?;
+    drop(sites);
+    report.seconds.insert("code", clock.step());
+
+    let scratch =
+        tempfile::tempdir_in(request.directory).map_err(file("use", request.directory))?;
+    let objects = Objects {
+        instrumented,
+        alone,
+    };
+    let output = request.directory.join("program");
+    report.stubs = relink(&bundle, &objects, scratch.path(), &output)?.stubs;
+    report.seconds.insert("link", clock.step());
+    report.peak_memory = peak_memory();
+    let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+    write(&request.directory.join("report.json"), text.as_bytes())?;
+    Ok(report)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ProfileError> {
+    fs::read(path).map_err(file("read", path))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ProfileError> {
+    fs::write(path, bytes).map_err(file("write", path))
+}
+
+fn file<'path>(
+    action: &'static str,
+    path: &'path Path,
+) -> impl FnOnce(io::Error) -> ProfileError + use<'path> {
+    move |source| ProfileError::File {
+        action,
+        path: path.into(),
+        source,
+    }
+}
+
+/// Parts without bitcode that are the user's; start files are everybody's.
+fn native_parts(bundle: &Bundle<'_>) -> Vec<Uninstrumented> {
+    bundle
+        .parts()
+        .iter()
+        .filter_map(|part| match part.content {
+            Content::Native(reason) if reason != NativeReason::Toolchain => Some(Uninstrumented {
+                part: part.origin.to_string(),
+                reason: reason.to_string(),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+fn inline_assembly(sites: &ModuleSites<'_>) -> Vec<Assembly> {
+    sites
+        .functions
+        .iter()
+        .filter_map(|function| {
+            let instructions = function
+                .function
+                .get_basic_block_iter()
+                .flat_map(|block| block.get_instructions());
+            let count = instructions
+                .filter(|instruction| !assembly_of_call(instruction.as_value_ref()).is_empty())
+                .count();
+            let name = function.function.get_name().to_string_lossy().into_owned();
+            (count > 0).then_some(Assembly {
+                function: name,
+                count: count as u32,
+            })
+        })
+        .collect()
+}
+
+fn lower_to_model(
+    request: &Request<'_>,
+    module: &Module<'_>,
+    sites: &ModuleSites<'_>,
+    bundle: &Bundle<'_>,
+    report: &mut Report,
+) -> Result<(), ProfileError> {
+    let lowered = lower::lower(module, sites, bundle.hash().0)
+        .map_err(|error| llvm("reading the data layout")(error.to_string()))?;
+    report.opaque = lowered.opaque;
+    write(
+        &request.directory.join("model"),
+        &lowered.program.to_bytes(),
+    )
+}
+
+fn take_count(report: &mut Report, count: &HookCount) {
+    report.hooked = count.hooked;
+    for (reason, sites) in &count.unhooked {
+        let words = match reason {
+            Unhooked::NotWanted => "not asked for",
+            Unhooked::PrivateSlot => "stack slot whose address stays in its function",
+            Unhooked::Segment => "through a segment register",
+            Unhooked::Naked => "in a function of assembly",
+            Unhooked::Empty => "of length 0",
+        };
+        report.unhooked.insert(words.to_string(), *sites);
+    }
+}
+
+fn llvm(step: &'static str) -> impl Fn(String) -> ProfileError {
+    move |message| ProfileError::Llvm { step, message }
+}
+
+/// Code generation with one machine.
+struct Compiler<'ctx> {
+    context: &'ctx Context,
+    machine: TargetMachine,
+    diagnostics: Diagnostics<'ctx>,
+}
+
+impl<'ctx> Compiler<'ctx> {
+    fn new(context: &'ctx Context, output: OutputKind) -> Result<Compiler<'ctx>, ProfileError> {
+        let relocation = match output {
+            OutputKind::SharedLibrary => RelocMode::PIC,
+            OutputKind::Executable | OutputKind::PositionIndependent => RelocMode::Static,
+        };
+        Ok(Compiler {
+            context,
+            machine: target_machine(relocation).map_err(llvm("finding the machine"))?,
+            diagnostics: Diagnostics::collect(context),
+        })
+    }
+
+    fn compile(
+        &self,
+        module: &Module<'ctx>,
+        report: &mut Report,
+        clock: &mut Clock,
+    ) -> Result<Vec<u8>, ProfileError> {
+        let verify = |module: &Module<'_>| module.verify().map_err(|message| message.to_string());
+        verify(module).map_err(llvm("inserting hooks"))?;
+        optimise::optimise(module, &self.machine).map_err(llvm("optimising"))?;
+        report.seconds.insert("optimise", clock.step());
+        emit::object(module, &self.machine, &self.diagnostics).map_err(llvm("code generation"))
+    }
+
+    fn assemble(&self, tables: &Tables) -> Result<Vec<u8>, ProfileError> {
+        let module = self.context.create_module("bohr-tables");
+        module.set_triple(&self.machine.get_triple());
+        module.set_inline_assembly(&tables::assembly(tables));
+        emit::object(&module, &self.machine, &self.diagnostics).map_err(llvm("writing the tables"))
+    }
+
+    /// Compiles parts that could not be merged, without hooks.
+    fn compile_alone(
+        &self,
+        excluded: &[Excluded],
+        bitcode: &Bitcode,
+        report: &mut Report,
+    ) -> Result<HashMap<PartId, Vec<u8>>, ProfileError> {
+        let mut objects = HashMap::new();
+        for Excluded { part, reason } in excluded {
+            let (id, part) = bitcode.part(*part);
+            let module = merge::parse(self.context, &part, &self.diagnostics)?;
+            optimise::optimise(&module, &self.machine).map_err(llvm("optimising"))?;
+            let object = emit::object(&module, &self.machine, &self.diagnostics)
+                .map_err(llvm("code generation"))?;
+            objects.insert(id, object);
+            let (part, reason) = (part.name.to_string(), reason.clone());
+            report.uninstrumented.push(Uninstrumented { part, reason });
+        }
+        Ok(objects)
+    }
+}
