@@ -163,18 +163,24 @@ impl Atlas {
 
     /// The line of a place. `number` is where a call returns to, or a site.
     pub fn spot(&mut self, number: PlaceNumber) -> Spot {
+        self.spots(number).into_iter().next().unwrap_or_default()
+    }
+
+    /// The line of a place, then the lines of the calls that the compiler put
+    /// inline there, innermost first; at least one.
+    pub fn spots(&mut self, number: PlaceNumber) -> Vec<Spot> {
         if let Some((model, site)) = self.site(number) {
-            return spot_of_site(model, site);
+            return spots_of_site(model, site);
         }
         let Some(LoadedObject::Code { path, .. }) = self.objects.get(usize::from(number.object()))
         else {
-            return Spot::default();
+            return vec![Spot::default()];
         };
         let loader = self.debug.entry(path.clone());
         let loader = loader.or_insert_with(|| Loader::new(path).ok());
         match loader {
-            Some(loader) => spot_of_code(loader, path, number.offset()),
-            None => Spot::default(),
+            Some(loader) => spots_of_code(loader, path, number.offset()),
+            None => vec![Spot::default()],
         }
     }
 }
@@ -186,49 +192,59 @@ fn file_name(path: &str) -> &str {
         .unwrap_or(path)
 }
 
-fn spot_of_site(model: &Program, site: SiteNumber) -> Spot {
+fn spots_of_site(model: &Program, site: SiteNumber) -> Vec<Spot> {
     let site = &model.sites[site];
-    let location: Option<LocationNumber> = model.instruction_of(site).location.expand();
-    let Some(location) = location.map(|number| &model.locations[number]) else {
+    let mut next: Option<LocationNumber> = model.instruction_of(site).location.expand();
+    let mut spots = Vec::new();
+    while let Some(number) = next {
+        let location = &model.locations[number];
+        let scope = &model.scopes[location.scope];
+        let file = scope.file.expand();
+        let file = file.map(|file| &model.texts[model.files[file].path]);
+        spots.push(Spot {
+            function: Some(model.texts[scope.name].to_string()),
+            line: file.map(|file| format!("{file}:{}", location.line)),
+        });
+        next = location.inlined_at.expand();
+    }
+    if spots.is_empty() {
         let name = &model.texts[model.functions[site.function].name];
-        return Spot {
+        spots.push(Spot {
             function: Some(name.to_string()),
             line: None,
-        };
-    };
-    let scope = &model.scopes[location.scope];
-    let file = scope
-        .file
-        .expand()
-        .map(|file| &model.texts[model.files[file].path]);
-    Spot {
-        function: Some(model.texts[scope.name].to_string()),
-        line: file.map(|file| format!("{file}:{}", location.line)),
+        });
     }
+    spots
 }
 
 /// A return address is behind its call, perhaps in the next line: look one back.
-fn spot_of_code(loader: &Loader, path: &str, offset: u64) -> Spot {
+fn spots_of_code(loader: &Loader, path: &str, offset: u64) -> Vec<Spot> {
     let address = loader.relative_address_base() + offset.saturating_sub(1);
-    let frame = loader
-        .find_frames(address)
-        .ok()
-        .and_then(|mut frames| frames.next().ok()?);
-    let named = frame.as_ref().and_then(|frame| {
-        let name = frame.function.as_ref()?.demangle().ok()?;
-        Some(name.into_owned())
-    });
-    let line = frame.as_ref().and_then(|frame| {
-        let location = frame.location.as_ref()?;
-        Some(format!("{}:{}", location.file?, location.line?))
-    });
-    let symbol = || {
-        loader
-            .find_symbol(address)
-            .map(|name| addr2line::demangle_auto(name.into(), None).into_owned())
-    };
-    Spot {
-        function: named.or_else(symbol),
-        line: line.or_else(|| Some(format!("{}+{offset:#x}", file_name(path)))),
+    let mut spots = Vec::new();
+    if let Ok(mut frames) = loader.find_frames(address) {
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame
+                .function
+                .as_ref()
+                .and_then(|name| name.demangle().ok());
+            let line = frame.location.as_ref();
+            spots.push(Spot {
+                function: name.map(|name| name.into_owned()),
+                line: line.and_then(|line| Some(format!("{}:{}", line.file?, line.line?))),
+            });
+        }
     }
+    if spots.is_empty() {
+        spots.push(Spot::default());
+    }
+    let symbol = |name: &str| addr2line::demangle_auto(name.into(), None).into_owned();
+    let outermost = spots.len() - 1;
+    let last = &mut spots[outermost];
+    if last.function.is_none() {
+        last.function = loader.find_symbol(address).map(symbol);
+    }
+    if last.line.is_none() {
+        last.line = Some(format!("{}+{offset:#x}", file_name(path)));
+    }
+    spots
 }

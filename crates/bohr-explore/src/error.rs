@@ -49,6 +49,9 @@ pub enum ExploreError {
         /// What it says.
         message: String,
     },
+    /// The budget was spent before a single run had ended.
+    #[error("no run came to its end within {0:?}")]
+    NoRunEnded(std::time::Duration),
     /// A job ended without telling about its run.
     #[error("the fork server ended a job without a report")]
     NoReport,
@@ -104,6 +107,9 @@ impl Diagnosis for ExploreError {
             }
             ExploreError::Server(ServerError::TooSlow(_)) => {
                 "if it needs longer to start, raise --startup".to_string()
+            }
+            ExploreError::NoRunEnded(_) => {
+                "give it more --time, or a shorter --run-time to see where a run hangs".to_string()
             }
             ExploreError::BugFile { source, .. } => help_for_bug_file(source)?,
             ExploreError::OtherBuild { .. } => {

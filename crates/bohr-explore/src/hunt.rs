@@ -190,6 +190,9 @@ pub fn hunt(
     };
     run_workers(&shared, show)?;
     let statistics = lock(&shared.tally).statistics(shared.begun.elapsed());
+    if statistics.runs == 0 && hunt.budget.runs != Some(0) && !interrupted.load(Ordering::Relaxed) {
+        return Err(ExploreError::NoRunEnded(shared.begun.elapsed()));
+    }
     let pairs = lock(&shared.knowledge).pairs();
     let bugs = std::mem::take(&mut *lock(&shared.found));
     let confirmed = bugs

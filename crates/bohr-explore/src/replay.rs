@@ -12,8 +12,8 @@ use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge;
-use bohr_event::Signature;
 use bohr_event::control::{Detailing, Job, Outcome, RunReport};
+use bohr_event::{FailureKind, Signature};
 use bohr_schedule::{Plan, Stop, read_report};
 use std::ops::ControlFlow;
 
@@ -201,7 +201,7 @@ fn compare(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
         Some(verdict) if verdict.signature != bug.signature => {
             Reproduction::OtherFailure(Box::new(verdict.signature))
         }
-        Some(_) if is_cut(bug) || report.events == bug.events => Reproduction::Same,
+        Some(_) if !has_event(bug) || report.events == bug.events => Reproduction::Same,
         Some(_) => Reproduction::OtherEvent {
             expected: bug.events,
             found: report.events,
@@ -209,7 +209,9 @@ fn compare(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
     }
 }
 
-/// Whether the schedule that is replayed is shorter than the one that was found.
-fn is_cut(bug: &Bug) -> bool {
-    bug.reduced.is_some() || bug.simplified.is_some()
+/// Whether the failure comes at the event that was recorded: not if the schedule
+/// was cut since, nor if the clock on the wall decides.
+fn has_event(bug: &Bug) -> bool {
+    let cut = bug.reduced.is_some() || bug.simplified.is_some();
+    !cut && bug.signature.kind != FailureKind::TimeLimit
 }

@@ -127,17 +127,19 @@ fn describe(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) -> Verdi
         .iter()
         .find(|state| state.thread == failure.thread);
     let deadlocked = matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
+    // Where a run happened to be when its time was up says nothing about the bug.
+    let placeless = deadlocked || failure.kind == FailureKind::TimeLimit;
     let cycle = match deadlocked {
         true => cycle(&failure.states, atlas),
         false => Vec::new(),
     };
     let frames = match failing {
-        Some(state) if !deadlocked => own_frames(state, atlas),
+        Some(state) if !placeless => own_frames(state, atlas),
         _ => Vec::new(),
     };
     let exact = failure
         .place
-        .filter(|place| atlas.is_own_code(*place) && !deadlocked);
+        .filter(|place| atlas.is_own_code(*place) && !placeless);
     let place = exact
         .map(|place| atlas.place(place))
         .or_else(|| Some(frames.first()?.place.clone()));
@@ -236,23 +238,19 @@ fn line(
         None => format!("#{}", thread.0),
     };
     let doing = match (state.thread == failure.thread, state.enabled) {
+        (true, _) if failure.kind == FailureKind::TimeLimit => "was running".to_string(),
         (true, _) if failure.kind != FailureKind::Deadlock => "failed".to_string(),
         (_, true) => format!("was about to {}", verb(state.operation.kind)),
-        (_, false) => {
-            let holder = state
-                .holder
-                .map(|holder| format!(", held by {}", name(holder)));
-            format!(
-                "waits to {}{}",
-                verb(state.operation.kind),
-                holder.unwrap_or_default()
-            )
-        }
+        (_, false) => match (state.operation.kind, state.holder) {
+            (EventKind::Join, Some(joined)) => format!("waits for the end of {}", name(joined)),
+            (kind, Some(holder)) => format!("waits to {}, held by {}", verb(kind), name(holder)),
+            (kind, None) => format!("waits to {}", verb(kind)),
+        },
     };
     let mut stack = Vec::new();
     for &frame in &state.frames {
         if atlas.is_own_code(frame) && !carries_panics(atlas, frame) {
-            stack.push(atlas.spot(frame).to_string());
+            stack.extend(atlas.spots(frame).iter().map(ToString::to_string));
         }
     }
     if stack.is_empty() {
