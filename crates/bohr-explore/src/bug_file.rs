@@ -12,6 +12,7 @@
 //! Whether a reader can read a file is told by the version alone; a change of
 //! [`Bug`] or of anything in it is a new version.
 
+use crate::sources::Source;
 use bohr_event::{Schedule, Signature, control};
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +168,8 @@ pub struct Bug {
     pub events: u64,
     /// The interleaving as it was found.
     pub schedule: Schedule,
+    /// The lines of the places that the run visited, for a program that changes.
+    pub sources: Vec<Source>,
     /// The same failure with fewer threads, iterations and events, if somebody cut it down.
     pub reduced: Option<Schedule>,
     /// The same failure with fewer switches, if somebody smoothed it.
@@ -378,6 +381,11 @@ mod tests {
             threads: Vec::new(),
             thread_count: 3,
             events: schedule.events(),
+            sources: vec![Source {
+                place: place(2),
+                function: text.into(),
+                line: "a.c:7".into(),
+            }],
             reduced: None,
             simplified: Some(schedule.clone()),
             schedule,

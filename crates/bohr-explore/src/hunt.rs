@@ -248,9 +248,14 @@ fn run_workers(shared: &Shared<'_>, show: &mut dyn FnMut(&Progress)) -> Result<(
 }
 
 /// Shows the bug once more, in a process of its own.
-fn confirm(subject: &Subject, bug: Bug, interrupted: &AtomicBool) -> Result<Finding, ExploreError> {
+fn confirm(
+    subject: &Subject,
+    mut bug: Bug,
+    interrupted: &AtomicBool,
+) -> Result<Finding, ExploreError> {
     let go_on = || !interrupted.load(Ordering::Relaxed);
-    let reproduction = replay::once(subject, &bug, &go_on)?;
+    let (reproduction, sources) = replay::once(subject, &bug, &go_on)?;
+    bug.sources = sources;
     Ok(Finding { bug, reproduction })
 }
 

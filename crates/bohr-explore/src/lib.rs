@@ -16,6 +16,7 @@ pub mod hunt;
 mod knowledge;
 pub mod replay;
 mod server;
+mod sources;
 mod strategy_name;
 mod subject;
 mod target;
@@ -27,6 +28,7 @@ pub use distinct::Distinct;
 pub use error::ExploreError;
 pub use knowledge::Knowledge;
 pub use server::{Server, ServerError, Voice};
+pub use sources::Source;
 pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
 pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject, TRACE_LIMIT};
 pub use target::{

@@ -10,6 +10,7 @@ use crate::atlas::Atlas;
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
 use crate::server::{Server, Voice};
+use crate::sources::{self, Source};
 use crate::subject::Subject;
 use crate::verdict::judge;
 use bohr_event::control::{Detailing, Job, Outcome, RunReport};
@@ -53,7 +54,8 @@ pub struct Replays {
     pub same_hash: bool,
 }
 
-/// Replays the bug once, in a fresh process.
+/// Replays the bug once, in a fresh process, and looks at every place that it
+/// comes by.
 ///
 /// # Errors
 /// If the program cannot be run.
@@ -61,12 +63,21 @@ pub fn once(
     subject: &Subject,
     bug: &Bug,
     go_on: &dyn Fn() -> bool,
-) -> Result<Reproduction, ExploreError> {
+) -> Result<(Reproduction, Vec<Source>), ExploreError> {
     let mut server = subject.serve(Voice::Muted, go_on)?;
     let mut atlas = subject.atlas(&server);
-    let job = job(subject, bug, &atlas, 1);
+    let job = Job {
+        trace: Detailing::Always,
+        details: Detailing::Always,
+        ..job(subject, bug, &atlas, 1)
+    };
     let report = subject.run_once(&mut server, job, go_on)?;
-    Ok(compare(&report, bug, &mut atlas))
+    let reproduction = compare(&report, bug, &mut atlas);
+    let trace = report
+        .detail
+        .as_ref()
+        .map_or(&[][..], |detail| &detail.trace);
+    Ok((reproduction, sources::gather(trace, &mut atlas)))
 }
 
 /// Replays the bug `times` times; each in a fresh process if `fresh`. `show` is

@@ -116,7 +116,8 @@ pub fn find_runtime() -> Result<PathBuf, TargetError> {
     let places = [
         folder.join(RUNTIME),
         folder.join("../lib/bohr").join(RUNTIME),
-        folder.join("..").join(RUNTIME),
+        // Where cargo leaves it when tests need it.
+        folder.join("deps").join(RUNTIME),
     ];
     let found = places.iter().find_map(|path| path.canonicalize().ok());
     found.ok_or_else(|| TargetError::NoRuntime(folder.to_path_buf()))

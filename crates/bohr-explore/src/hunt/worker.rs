@@ -213,6 +213,7 @@ impl Desk<'_> {
             thread_count: report.threads,
             events: report.events,
             schedule: schedule.unwrap_or_default(),
+            sources: Vec::new(),
             reduced: None,
             simplified: None,
         }

@@ -5,7 +5,8 @@ use super::repeat;
 use crate::atlas::Atlas;
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
-use crate::server::Voice;
+use crate::server::{Server, Voice};
+use crate::sources::{self, Source};
 use crate::subject::Subject;
 use crate::verdict::{Verdict, judge};
 use bohr_event::control::{Detailing, Job, RunReport};
@@ -17,6 +18,9 @@ const SLACK: u64 = 64;
 
 /// Runs with each length of the part that is followed.
 const RUNS_PER_CUT: u64 = 200;
+
+/// Runs that survey the changed program.
+const SURVEY: u64 = 10;
 
 /// How the search goes away from the old schedule: the share that is followed.
 const SHARES: [f64; 6] = [1.0, 0.95, 0.85, 0.7, 0.5, 0.25];
@@ -47,7 +51,12 @@ pub fn adapt(
 ) -> Result<Adaptation, ExploreError> {
     let mut server = subject.serve(Voice::Muted, go_on)?;
     let mut atlas = subject.atlas(&server);
-    let old = atlas.inward(bug.best_schedule());
+    let present = places(subject, &mut server, &mut atlas, go_on)?;
+    let carried = sources::carry_over(&bug.sources, &present);
+    let old = bug.best_schedule().with_places(|place| {
+        let now = carried.get(place)?;
+        atlas.number(now)
+    });
     let mut result = Adaptation {
         segments: old.segments().len() as u64,
         followed: Followed::default(),
@@ -74,7 +83,14 @@ pub fn adapt(
             }
             ExploreError::if_broken(report)?;
             if let Some(verdict) = judge(report, &bug.oracle, &mut atlas) {
-                consider(&mut result, bug, subject, report, verdict, &atlas);
+                consider(
+                    &mut result,
+                    bug,
+                    subject,
+                    report,
+                    verdict,
+                    (&atlas, &present),
+                );
             }
             Ok(())
         })?;
@@ -83,6 +99,31 @@ pub fn adapt(
         }
     }
     Ok(result)
+}
+
+/// The places that some runs of the changed program come by.
+fn places(
+    subject: &Subject,
+    server: &mut Server,
+    atlas: &mut Atlas,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Vec<Source>, ExploreError> {
+    let mut trace = Vec::new();
+    let job = Job {
+        runs: SURVEY,
+        stop_at_failure: false,
+        trace: Detailing::Always,
+        details: Detailing::Always,
+        ..subject.job(&Plan::new(Rule::Random))
+    };
+    repeat(server, job, go_on, |report| {
+        if let Some(detail) = &report.detail {
+            atlas.update(&detail.objects);
+            trace.extend(&detail.trace);
+        }
+        Ok(())
+    })?;
+    Ok(sources::gather(&trace, atlas))
 }
 
 /// Follows a share of the old schedule; the whole of it sequentially to its
@@ -115,7 +156,7 @@ fn consider(
     subject: &Subject,
     report: &RunReport,
     verdict: Verdict,
-    atlas: &Atlas,
+    (atlas, present): (&Atlas, &[Source]),
 ) {
     let same = verdict.signature == old.signature;
     let related = verdict.signature.kind == old.signature.kind;
@@ -137,6 +178,7 @@ fn consider(
         thread_count: report.threads,
         events: report.events,
         schedule: schedule.unwrap_or_default(),
+        sources: present.to_vec(),
         reduced: None,
         simplified: None,
         ..old.clone()

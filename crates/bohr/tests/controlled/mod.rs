@@ -1,0 +1,109 @@
+//! Compiles a program in a folder of its own and runs bohr on it.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A folder with a program; it goes away with all that bohr wrote there.
+pub struct Folder {
+    folder: TempDir,
+}
+
+impl Folder {
+    /// Compiles `NAME.c` with clang as it is.
+    pub fn with(name: &str, flags: &[&str]) -> Folder {
+        let folder = Folder {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        };
+        folder.compile(name, flags);
+        folder
+    }
+
+    /// Compiles `NAME.c` to `program`.
+    pub fn compile(&self, name: &str, flags: &[&str]) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/controlled/programs")
+            .join(format!("{name}.c"));
+        let mut compiler = Command::new("clang-22");
+        compiler
+            .args(["-g", "-O1", "-pthread"])
+            .args(flags)
+            .arg(source);
+        let status = compiler.arg("-o").arg(self.path("program")).status();
+        assert!(status.expect("clang-22 is installed").success());
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("the folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<_> = names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A call of bohr in the folder.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bohr"));
+        command.args(words).current_dir(self.folder.path());
+        command
+    }
+
+    pub fn bohr(&self, words: &[&str]) -> Ended {
+        let output = self.command(words).output().expect("bohr starts");
+        Ended { output }
+    }
+}
+
+/// What a call of bohr came to.
+pub struct Ended {
+    output: Output,
+}
+
+impl Ended {
+    pub fn code(&self) -> i32 {
+        self.output
+            .status
+            .code()
+            .unwrap_or_else(|| panic!("bohr was killed: {self}"))
+    }
+
+    /// Asserts the exit code, and shows everything if it is another.
+    pub fn expect(self, code: i32) -> Ended {
+        assert_eq!(self.code(), code, "{self}");
+        self
+    }
+
+    pub fn json(&self) -> Value {
+        let parsed = serde_json::from_slice(&self.output.stdout);
+        parsed.unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub fn messages(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            out,
+            "{}\n{}\n{}",
+            self.output.status,
+            self.text(),
+            self.messages()
+        )
+    }
+}

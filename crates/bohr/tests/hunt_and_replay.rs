@@ -1,0 +1,214 @@
+//! Hunting, replaying and checking real programs that were not built with bohr.
+
+mod controlled;
+
+use controlled::Folder;
+use serde_json::json;
+
+/// Strategies that reach a bug which needs one preemption.
+const STRATEGIES: [&str; 8] = [
+    "mixed",
+    "random",
+    "pct:2",
+    "pos",
+    "surw",
+    "feedback",
+    "bounded",
+    "exhaustive",
+];
+
+#[test]
+fn every_strategy_finds_a_lost_update_that_replays_every_time() {
+    let folder = Folder::with("lost_update", &[]);
+    for strategy in STRATEGIES {
+        let words = [
+            "hunt",
+            "--json",
+            "--time",
+            "60s",
+            "--strategy",
+            strategy,
+            "--",
+            "./program",
+        ];
+        let found = folder.bohr(&words).expect(1).json();
+        assert_eq!(found["found"], json!(true), "{strategy}");
+        assert_eq!(found["kind"], json!("assertion"), "{strategy}");
+        assert_eq!(found["reproduced"], json!(true), "{strategy}");
+        assert_eq!(found["bug_file"], json!("program.bohr"));
+        assert_eq!(found["threads"], json!(3));
+        let replays = folder
+            .bohr(&["replay", "program.bohr", "--times", "200", "--json"])
+            .expect(0);
+        assert_eq!(replays.json()["reproduced"], json!(200), "{strategy}");
+        assert_eq!(replays.json()["signature"], found["signature"]);
+    }
+}
+
+#[test]
+fn fresh_processes_another_environment_and_one_core_reproduce_too() {
+    let folder = Folder::with("lost_update", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let words = [
+        "replay",
+        "program.bohr",
+        "--times",
+        "20",
+        "--fresh",
+        "--json",
+    ];
+    let mut command = folder.command(&words);
+    command.env("ANOTHER_VARIABLE", "x".repeat(10_000));
+    let replays: serde_json::Value =
+        serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    assert_eq!(replays["reproduced"], json!(20));
+    assert_eq!(replays["same_schedule"], json!(true));
+    let mut command = std::process::Command::new("taskset");
+    command
+        .args(["-c", "0", env!("CARGO_BIN_EXE_bohr")])
+        .args(words);
+    let output = command.current_dir(folder.path("")).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_repaired_program_survives() {
+    let folder = Folder::with("lost_update", &["-DFIXED"]);
+    let words = ["hunt", "--json", "--runs", "2000", "--", "./program"];
+    let result = folder.bohr(&words).expect(0).json();
+    assert_eq!(result["found"], json!(false));
+    assert_eq!(result["runs"], json!(2000));
+    assert_eq!(result["bug_file"], json!(null));
+    assert_eq!(folder.files(), ["program"], "nothing is written");
+    let words = [
+        "hunt",
+        "--strategy",
+        "exhaustive",
+        "--json",
+        "--",
+        "./program",
+    ];
+    let result = folder.bohr(&words).expect(0).json();
+    assert_eq!(result["complete"], json!(true));
+}
+
+#[test]
+fn a_deadlock_names_threads_locks_and_lines() {
+    let folder = Folder::with("crossed_locks", &[]);
+    let found = folder
+        .bohr(&["hunt", "-o", "dead.bohr", "--", "./program"])
+        .expect(1);
+    let text = found.text();
+    for line in [
+        "found: deadlock",
+        "thread 0 waits for the end of 0:1",
+        "thread 0:1 waits to take a lock, held by 0:2",
+        "thread 0:2 waits to take a lock, held by 0:1",
+        "crossed_locks.c:10",
+        "crossed_locks.c:18",
+        "written to dead.bohr",
+        "bohr replay dead.bohr",
+    ] {
+        assert!(text.contains(line), "`{line}` is missing in:\n{text}");
+    }
+    assert!(found.messages().contains("was not built with bohr"));
+    folder
+        .bohr(&["replay", "dead.bohr", "--times", "100"])
+        .expect(0);
+}
+
+#[test]
+fn one_seed_is_one_run() {
+    let folder = Folder::with("order", &[]);
+    std::fs::write(folder.path("input"), "hello\n").unwrap();
+    let run = |seed: &str| {
+        let words = ["run", "--seed", seed, "--stdin", "input", "--", "./program"];
+        folder.bohr(&words).expect(0).text()
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in ["0", "1", "2", "3", "4", "5", "6", "7"] {
+        let first = run(seed);
+        assert_eq!(run(seed), first, "seed {seed}");
+        seen.insert(first);
+    }
+    let orders = ["hello\none\ntwo\n", "hello\ntwo\none\n"].map(String::from);
+    assert_eq!(seen, orders.into());
+}
+
+#[test]
+fn output_and_exit_code_are_judged_as_asked() {
+    let folder = Folder::with("order", &[]);
+    std::fs::write(folder.path("expected"), "one\ntwo\n").unwrap();
+    let kind = |words: &[&str], code: i32| {
+        let all = [&["hunt", "--json", "--runs", "200"], words].concat();
+        folder.bohr(&all).expect(code).json()["kind"].clone()
+    };
+    let expected = ["--expect-output", "expected", "--", "./program"];
+    assert_eq!(kind(&expected, 1), json!("output"));
+    folder
+        .bohr(&["replay", "program.bohr", "--times", "20"])
+        .expect(0);
+    let command = ["--check-output", "grep -q one", "--", "./program"];
+    assert_eq!(kind(&command, 0), json!(null));
+    let command = [
+        "--check-output",
+        "head -n 1 | grep -q one",
+        "--",
+        "./program",
+    ];
+    assert_eq!(kind(&command, 1), json!("output"));
+    assert_eq!(kind(&["--", "./program", "argument"], 1), json!("exit-1"));
+    let expected = ["--expect-exit", "2", "--", "./program", "a", "b"];
+    assert_eq!(kind(&expected, 0), json!(null));
+}
+
+#[test]
+fn nothing_leaks_into_a_schedule() {
+    let folder = Folder::with("order", &[]);
+    let result = folder
+        .bohr(&["check", "--json", "--times", "5", "--", "./program"])
+        .expect(0)
+        .json();
+    assert_eq!(result["deterministic"], json!(true));
+    assert_eq!(result["runs"], json!(10));
+}
+
+#[test]
+fn shards_make_different_runs_and_their_results_join() {
+    let folder = Folder::with("lost_update", &["-DFIXED"]);
+    let mut files = Vec::new();
+    for shard in ["1/2", "2/2"] {
+        let words = [
+            "hunt",
+            "--json",
+            "--runs",
+            "50",
+            "--shard",
+            shard,
+            "--",
+            "./program",
+        ];
+        let result = folder.bohr(&words).expect(0);
+        let file = format!("shard-{}.json", &shard[..1]);
+        std::fs::write(folder.path(&file), result.text()).unwrap();
+        files.push(file);
+    }
+    let words = ["hunt", "--json", "--merge", &files[0], &files[1]];
+    let joined = folder.bohr(&words).expect(0).json();
+    assert_eq!(
+        (&joined["runs"], &joined["shards"]),
+        (&json!(100), &json!(2))
+    );
+    std::fs::write(folder.path("other.json"), "{}").unwrap();
+    let refusal = folder.bohr(&["hunt", "--merge", "other.json"]).expect(2);
+    assert!(
+        refusal
+            .messages()
+            .contains("is not what `bohr hunt --json` prints")
+    );
+}

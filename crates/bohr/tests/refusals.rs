@@ -1,0 +1,85 @@
+//! What bohr says to input that it cannot use.
+
+mod controlled;
+
+use controlled::Folder;
+
+#[track_caller]
+fn refuses(folder: &Folder, words: &[&str], parts: &[&str]) {
+    let messages = folder.bohr(words).expect(2).messages();
+    for part in parts {
+        assert!(
+            messages.contains(part),
+            "`{part}` is missing in:\n{messages}"
+        );
+    }
+}
+
+#[test]
+fn programs_that_cannot_be_controlled() {
+    let folder = Folder::with("lost_update", &["-static"]);
+    refuses(
+        &folder,
+        &["hunt", "--", "./program"],
+        &["statically linked", "bohr cc"],
+    );
+    refuses(
+        &folder,
+        &["run", "--", "./nothing"],
+        &["there is no program `./nothing`"],
+    );
+    refuses(&folder, &["run", "--", "/etc/passwd"], &["not executable"]);
+    refuses(&folder, &["hunt"], &["PROGRAM"]);
+    let words = ["hunt", "--strategy", "luck", "--", "./program"];
+    refuses(&folder, &words, &["there is no strategy `luck`"]);
+}
+
+#[test]
+fn bug_files_that_cannot_be_read() {
+    let folder = Folder::with("lost_update", &[]);
+    folder
+        .bohr(&["hunt", "-o", "bug", "--", "./program"])
+        .expect(1);
+    let bytes = std::fs::read(folder.path("bug")).unwrap();
+    let write = |bytes: &[u8]| std::fs::write(folder.path("changed"), bytes).unwrap();
+    write(&bytes[..bytes.len() - 1]);
+    refuses(&folder, &["replay", "changed"], &["truncated"]);
+    let mut other = bytes.clone();
+    other[8] = 77;
+    write(&other);
+    refuses(
+        &folder,
+        &["replay", "changed"],
+        &["format version 77", "the bohr that wrote it"],
+    );
+    let mut damaged = bytes.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    write(&damaged);
+    refuses(&folder, &["replay", "changed"], &["damaged"]);
+    write(b"#!/bin/sh");
+    refuses(
+        &folder,
+        &["replay", "changed"],
+        &["not a bug file", "bohr hunt"],
+    );
+    refuses(&folder, &["replay", "missing"], &["No such file"]);
+}
+
+#[test]
+fn another_build_of_the_program() {
+    let folder = Folder::with("lost_update", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    folder.compile("lost_update", &["-DANOTHER=1", "-O0"]);
+    refuses(
+        &folder,
+        &["replay", "program.bohr"],
+        &["another build", "hash", "--adapt"],
+    );
+    let adapted = folder.bohr(&["replay", "--adapt", "--json", "program.bohr"]);
+    let adapted = adapted.json();
+    assert!(adapted["segments"].as_u64().unwrap() > 0);
+    assert!(!adapted["bug_file"].is_null(), "{adapted}");
+    folder
+        .bohr(&["replay", "program-adapted.bohr", "--times", "50"])
+        .expect(0);
+}
