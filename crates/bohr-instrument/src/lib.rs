@@ -32,6 +32,7 @@
 
 mod body;
 pub mod calls;
+pub mod constructors;
 pub mod diagnostics;
 pub mod emit;
 pub mod hooks;

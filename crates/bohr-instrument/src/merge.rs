@@ -8,6 +8,7 @@
 //! bitcode of ours is refused.
 
 use crate::diagnostics::Diagnostics;
+use crate::hooks::has_attribute;
 use crate::{ids, internalise};
 use inkwell::context::Context;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
@@ -17,6 +18,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
     CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
+use inkwell::values::AsValueRef;
 use std::collections::BTreeSet;
 
 /// The bitcode of one object, with the name to speak of it.
@@ -185,13 +187,21 @@ fn is_supported(triple: &str) -> bool {
         || (triple.starts_with("x86_64") && triple.contains("linux") && !triple.ends_with("x32"))
 }
 
-/// Drops what nothing refers to any more, and bodies that are copies of
-/// functions defined elsewhere.
+/// Drops what nothing refers to any more and bodies that are copies of functions
+/// defined elsewhere, and splits coroutines: compilers leave that to the link.
 fn remove_unused(module: &Module<'_>) -> Result<(), MergeError> {
+    let coroutines = module
+        .get_functions()
+        .any(|function| has_attribute(function.as_value_ref(), "presplitcoroutine"));
+    let split = if coroutines {
+        "coro-early,cgscc(coro-split),coro-cleanup,"
+    } else {
+        ""
+    };
     let machine = target_machine(RelocMode::Static).map_err(MergeError::Invalid)?;
     module
         .run_passes(
-            "elim-avail-extern,globaldce",
+            &format!("{split}elim-avail-extern,globaldce"),
             &machine,
             PassBuilderOptions::create(),
         )

@@ -6,6 +6,7 @@
 //! it, without the clean-ups of whole modules. Functions that the user left
 //! unoptimised carry an attribute that makes every pass leave them alone.
 
+use crate::constructors;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
@@ -52,6 +53,7 @@ const LAST: &str = "globaldce,constmerge,cg-profile,rel-lookup-table-converter";
 /// # Errors
 /// With LLVM's words if a pass refuses, which would be our bug.
 pub fn optimise(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String> {
+    constructors::place(module);
     let functions = FUNCTION.join(",");
     let options = PassBuilderOptions::create();
     options.set_loop_vectorization(true);

@@ -205,7 +205,11 @@ fn library(path: &str, soname: Option<&str>) -> OsString {
     }
 }
 
-fn complete_stubs(program: &Path) -> Result<StubCount, RelinkError> {
+/// Checks and completes the stubs of a linked program in place.
+///
+/// # Errors
+/// If the file cannot be read as a program, or holds something that is no stub.
+pub fn complete_stubs(program: &Path) -> Result<StubCount, RelinkError> {
     let mut bytes = fs::read(program).map_err(at("read", program))?;
     let unreadable = |error: object::Error| RelinkError::Refused(error.to_string());
     let range = object::File::parse(&bytes[..])

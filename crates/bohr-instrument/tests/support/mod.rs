@@ -1,6 +1,8 @@
 //! Real compilers for the tests: sources in, bitcode as `bohr cc` and `bohr cargo` keep it out.
 #![allow(dead_code)] // each test file uses its own part of this
 
+pub mod instrumented;
+
 use bohr_instrument::merge::Part;
 use std::fs;
 use std::path::Path;
