@@ -97,6 +97,15 @@ pub fn for_testing() -> Result<(), String> {
     Ok(())
 }
 
+/// Installs what one task takes: package names, each with a file that only it brings.
+pub fn needed(wanted: &[(&'static str, &'static str)]) -> Result<(), String> {
+    let wanted: Vec<Package> = wanted
+        .iter()
+        .map(|&(name, file)| Package { name, file })
+        .collect();
+    packages(&wanted)
+}
+
 fn packages(wanted: &[Package]) -> Result<(), String> {
     let missing: Vec<&str> = wanted
         .iter()

@@ -8,6 +8,7 @@ mod demo;
 mod install;
 mod museum;
 mod shell;
+mod subjects;
 mod test;
 mod tidy;
 
@@ -25,6 +26,7 @@ const COMMANDS: &[Command] = &[
     bench::COMMAND,
     demo::COMMAND,
     museum::COMMAND,
+    subjects::COMMAND,
     test::COMMAND,
     tidy::COMMAND,
 ];

@@ -46,6 +46,34 @@ pub fn expect(command: &mut Command, code: i32) -> Result<(), String> {
     }
 }
 
+/// Runs to the end with output in a file, whose last lines are shown on failure.
+pub fn run_quietly(command: &mut Command, log: &Path) -> Result<(), String> {
+    let line = line(command);
+    let file = std::fs::File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
+    let copy = file.try_clone().map_err(|error| error.to_string())?;
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(copy)
+        .status()
+        .map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let last: Vec<&str> = text.lines().rev().take(LAST_LINES).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    Err(format!(
+        "`{line}` ended with {status}\n{}\n(all of it: {})",
+        last.join("\n"),
+        log.display()
+    ))
+}
+
+/// How much of a log is shown.
+const LAST_LINES: usize = 12;
+
 /// Runs to the end in silence and says whether it succeeded.
 pub fn succeeds(command: &mut Command) -> bool {
     let quiet = command
