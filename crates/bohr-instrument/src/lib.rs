@@ -10,9 +10,10 @@
 //! 3. [`lower`]: the program model.
 //! 4. [`hooks`]: put a switchable hook before those that may be shared; accesses
 //!    to private [`stack`] slots never have one.
-//! 5. [`optimise`], [`emit`]: the rest of the user's pipeline and code generation;
+//! 5. [`gates`]: let the runtime leave out thread bodies and marked blocks.
+//! 6. [`optimise`], [`emit`]: the rest of the user's pipeline and code generation;
 //!    [`tables`] describe the result to the runtime.
-//! 6. [`relink`]: link again, then check and complete the [`stubs`].
+//! 7. [`relink`]: link again, then check and complete the [`stubs`].
 //!
 //! [`profile`] runs them all for the program `bohr-lower`; [`report`] tells about it.
 //!
@@ -35,6 +36,7 @@ pub mod calls;
 pub mod constructors;
 pub mod diagnostics;
 pub mod emit;
+pub mod gates;
 pub mod hooks;
 pub mod ids;
 pub mod internalise;

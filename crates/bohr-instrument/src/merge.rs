@@ -135,7 +135,8 @@ fn link<'ctx>(
     Ok(Ok(merged))
 }
 
-fn link_one<'ctx>(
+/// Links a module into another of the same context.
+pub(crate) fn link_one<'ctx>(
     merged: &Module<'ctx>,
     part: Module<'ctx>,
     diagnostics: &Diagnostics<'_>,

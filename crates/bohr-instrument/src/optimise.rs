@@ -11,7 +11,8 @@ use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 
-const FIRST: &str = "rpo-function-attrs,recompute-globalsaa";
+/// Inlining concerns only the questions that gates ask.
+const FIRST: &str = "always-inline,rpo-function-attrs,recompute-globalsaa";
 
 const FUNCTION: &[&str] = &[
     "drop-unnecessary-assumes",

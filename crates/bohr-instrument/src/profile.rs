@@ -2,6 +2,7 @@
 //! program and the report.
 
 use crate::diagnostics::Diagnostics;
+use crate::gates::{self, Gates, Questions};
 use crate::hooks::{self, HookCount, Unhooked};
 use crate::internalise::assembly_of_call;
 use crate::merge::{self, Excluded, MergeError, Part, PartIndex, merge, target_machine};
@@ -15,6 +16,7 @@ use bohr_bundle::{Bundle, BundleError, Content, NativeReason, OutputKind, PartId
 use bohr_event::{Diagnosis, Fault};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
+use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::Module;
 use inkwell::targets::{RelocMode, TargetMachine};
 use inkwell::values::AsValueRef;
@@ -197,10 +199,15 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     let wanted = |_: SiteNumber| request.hooks == HookChoice::All;
     let count = hooks::insert(&context, &sites, &wanted);
     take_count(&mut report, &count);
+    if request.hooks != HookChoice::None {
+        let gates = insert_gates(&context, &merged.module, &sites).map_err(llvm("adding gates"))?;
+        report.gates = gates.gates;
+        report.ungated = gates.ungated;
+    }
     let tables = Tables {
         program: bundle.hash().0,
         sites: sites.infos().collect(),
-        gates: 0,
+        gates: report.gates.len() as u32,
         vectors: emit::vectors(&merged.module),
     };
     report.seconds.insert("hooks", clock.step());
@@ -273,7 +280,7 @@ fn inline_assembly(sites: &ModuleSites<'_>) -> Vec<Assembly> {
                 .get_basic_block_iter()
                 .flat_map(|block| block.get_instructions());
             let count = instructions
-                .filter(|instruction| !assembly_of_call(instruction.as_value_ref()).is_empty())
+                .filter(|instruction| is_assembly(instruction.as_value_ref()))
                 .count();
             let name = function.function.get_name().to_string_lossy().into_owned();
             (count > 0).then_some(Assembly {
@@ -282,6 +289,11 @@ fn inline_assembly(sites: &ModuleSites<'_>) -> Vec<Assembly> {
             })
         })
         .collect()
+}
+
+/// Assembly of the user; marks are bohr's.
+fn is_assembly(instruction: LLVMValueRef) -> bool {
+    !assembly_of_call(instruction).is_empty() && !gates::block::is_mark(instruction)
 }
 
 fn lower_to_model(
@@ -312,6 +324,18 @@ fn take_count(report: &mut Report, count: &HookCount) {
         };
         report.unhooked.insert(words.to_string(), *sites);
     }
+}
+
+fn insert_gates<'ctx>(
+    context: &'ctx Context,
+    module: &Module<'ctx>,
+    sites: &ModuleSites<'ctx>,
+) -> Result<Gates, String> {
+    let mut gates = Gates::default();
+    let questions = Questions::add_to(context, module)?;
+    gates::body::insert(context, sites, &questions, &mut gates);
+    gates::block::insert(context, sites, &questions, &mut gates);
+    Ok(gates)
 }
 
 fn llvm(step: &'static str) -> impl Fn(String) -> ProfileError {

@@ -1,5 +1,6 @@
 //! What was made, in numbers: `report.json` beside every profile.
 
+use crate::gates::{Gate, Ungated};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +21,10 @@ pub struct Report {
     pub unhooked: BTreeMap<String, u32>,
     /// Hooks in the machine code: unrolling makes more, unused code fewer.
     pub stubs: u32,
+    /// Gates, by number.
+    pub gates: Vec<Gate>,
+    /// Thread bodies that cannot be left out.
+    pub ungated: Vec<Ungated>,
     /// Constructs that the model knows only by name, and how often they occur.
     pub opaque: BTreeMap<String, u64>,
     /// Parts whose code has no hooks.

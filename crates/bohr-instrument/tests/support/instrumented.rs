@@ -4,6 +4,7 @@
 use super::{Compiled, run};
 use bohr_event::abi::Vectors;
 use bohr_instrument::diagnostics::Diagnostics;
+use bohr_instrument::gates::{self, Gates, Questions};
 use bohr_instrument::hooks::{HookCount, insert};
 use bohr_instrument::inkwell::context::Context;
 use bohr_instrument::inkwell::targets::RelocMode;
@@ -29,11 +30,15 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let merged = merge(&context, &given, &|name| name == "main").expect("merges");
     let sites = ModuleSites::of(&merged.module);
     let count = insert(&context, &sites, &|_| true);
-    merged.module.verify().expect("valid with hooks");
+    let mut gates = Gates::default();
+    let questions = Questions::add_to(&context, &merged.module).expect("gates");
+    gates::body::insert(&context, &sites, &questions, &mut gates);
+    gates::block::insert(&context, &sites, &questions, &mut gates);
+    merged.module.verify().expect("valid with hooks and gates");
     let tables = Tables {
         program: [7; 32],
         sites: sites.infos().collect(),
-        gates: 0,
+        gates: gates.gates.len() as u32,
         vectors: Vectors::Sse,
     };
     let machine = target_machine(RelocMode::Static).expect("x86-64");
