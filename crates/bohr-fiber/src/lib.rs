@@ -43,6 +43,7 @@ mod fiber;
 mod park;
 mod stack;
 mod switch;
+mod system;
 mod tls;
 
 pub use fiber::{Body, Fiber};

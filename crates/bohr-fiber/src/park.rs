@@ -1,6 +1,10 @@
 //! Real threads that exist only to lend their stack and thread-local storage.
 
-use crate::{FiberError, StackRegion, tls};
+use crate::{
+    FiberError, StackRegion,
+    system::{call, futex},
+    tls,
+};
 use alloc::vec::Vec;
 use core::{
     ffi::c_void,
@@ -165,18 +169,17 @@ extern "C" fn park(parking: *mut c_void) -> *mut c_void {
     let everything = u64::MAX;
     // SAFETY: the creator waits for `ready` and keeps `parking` alive until then.
     unsafe {
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &everything,
-            core::ptr::null::<u64>(),
-            size_of::<u64>(),
-        );
+        let mask = &raw const everything as usize;
+        let arguments = [libc::SIG_SETMASK as usize, mask, 0, size_of::<u64>()];
+        call(libc::SYS_rt_sigprocmask, arguments);
         let parking = parking.cast::<Parking>();
         (*parking).fs_base = tls::fs_base();
         let mut length = 0usize;
-        let list = &raw mut (*parking).robust_list;
-        libc::syscall(libc::SYS_get_robust_list, 0, list, &raw mut length);
+        let list = &raw mut (*parking).robust_list as usize;
+        call(
+            libc::SYS_get_robust_list,
+            [0, list, &raw mut length as usize, 0],
+        );
         (*parking).stack = stack_pointer();
         (*parking).ready.store(1, Ordering::Release);
         futex(&(*parking).ready, libc::FUTEX_WAKE, 1);
@@ -209,12 +212,5 @@ fn sleep_for_ever() -> ! {
             in("r10") 0,
             options(noreturn)
         );
-    }
-}
-
-fn futex(word: &AtomicU32, operation: i32, value: u32) {
-    // SAFETY: waits or wakes on a word that is alive, without a time-out.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, 0, 0, 0);
     }
 }

@@ -1,11 +1,108 @@
-//! Whether files, pipes and sockets are ready: asked of the kernel.
+//! Files, pipes and sockets as the engine sees them: what may block, what is
+//! ready, and which of them only the program itself can make ready.
 
-use crate::{engine::ENGINE, notices, system, thread::Wait};
+use crate::{carrier::CarrierOnly, engine::ENGINE, notices, system, thread::Wait};
+use alloc::vec::Vec;
 use bohr_event::control::Notice;
+use core::{
+    cell::{Cell, RefCell},
+    mem::MaybeUninit,
+};
 
 /// A question that a waiting call asks again and again: whether any of its
 /// descriptors is ready.
 pub type Check = dyn Fn() -> bool;
+
+/// Descriptors that are kept track of.
+const TRACKED: usize = 1024;
+/// Names of streams as objects of events begin here: no address is there.
+const NAMES: usize = 0xf000_0000_0000_0000;
+
+struct Streams {
+    /// One bit per descriptor whose other end the program itself has made.
+    internal: [Cell<u64>; TRACKED / 64],
+    /// Device and inode of the pipes and sockets seen, in order: equal in every
+    /// run, unlike the numbers themselves.
+    seen: RefCell<Vec<(u64, u64)>>,
+}
+
+static STREAMS: CarrierOnly<Streams> = CarrierOnly::new(Streams {
+    internal: [const { Cell::new(0) }; TRACKED / 64],
+    seen: RefCell::new(Vec::new()),
+});
+
+/// What kind of thing a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reading and writing never wait: files, and what is not open at all.
+    File,
+    /// A pipe, socket, terminal or the like, with a name for events.
+    Stream(usize),
+}
+
+/// Looks at a descriptor.
+pub fn kind(descriptor: i32) -> Kind {
+    let mut status = MaybeUninit::<libc::stat>::zeroed();
+    let arguments = [
+        descriptor as usize,
+        status.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: writes the status, which is valid as zeroes, too.
+    let status = unsafe {
+        if system::try_call(libc::SYS_fstat, arguments).is_err() {
+            return Kind::File;
+        }
+        status.assume_init()
+    };
+    match status.st_mode & libc::S_IFMT {
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
+        // Pipes are one object with two ends; of others each descriptor is one.
+        libc::S_IFIFO => Kind::Stream(name(status.st_dev, status.st_ino)),
+        _ => Kind::Stream(name(u64::MAX, descriptor as u64)),
+    }
+}
+
+fn name(device: u64, inode: u64) -> usize {
+    let mut seen = STREAMS.seen.borrow_mut();
+    let known = seen.iter().position(|&entry| entry == (device, inode));
+    NAMES
+        + 16 * known.unwrap_or_else(|| {
+            seen.push((device, inode));
+            seen.len() - 1
+        })
+}
+
+/// Whether calls on it return instead of waiting.
+pub fn is_nonblocking(descriptor: i32) -> bool {
+    let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
+    // SAFETY: asks only.
+    let flags = unsafe { system::try_call(libc::SYS_fcntl, arguments) };
+    flags.is_ok_and(|flags| flags & libc::O_NONBLOCK as usize != 0)
+}
+
+/// The program has made this one with both its ends, or copied such a one.
+pub fn set_internal(descriptor: i32, internal: bool) {
+    if let Some(word) = usize::try_from(descriptor)
+        .ok()
+        .and_then(|number| STREAMS.internal.get(number / 64))
+    {
+        let bit = 1 << (descriptor % 64);
+        let others = word.get() & !bit;
+        word.set(if internal { others | bit } else { others });
+    }
+}
+
+/// Whether nobody outside can make it ready.
+pub fn is_internal(descriptor: i32) -> bool {
+    usize::try_from(descriptor)
+        .ok()
+        .and_then(|number| STREAMS.internal.get(number / 64))
+        .is_some_and(|word| word.get() >> (descriptor % 64) & 1 != 0)
+}
 
 /// Whether the descriptor is ready for one of these `poll` events, or broken,
 /// which a call on it will tell.
@@ -37,12 +134,16 @@ pub fn check(address: usize) -> bool {
 pub fn wait_for_outside() -> bool {
     let mut outside = false;
     ENGINE.each_live(|thread| {
-        outside |= matches!(thread.wait.get(), Wait::Descriptor(..) | Wait::Check(_));
+        outside |= match thread.wait.get() {
+            Wait::Descriptor(descriptor, _) => {
+                !is_internal(descriptor) || notices::is_noted(Notice::Process)
+            }
+            Wait::Check(_) => true,
+            _ => false,
+        };
     });
     if outside {
         notices::note(Notice::OutsideInput);
-        // A pipe that only the program itself could write to never becomes
-        // ready; the wall-clock limit ends such a run.
         let mut nothing = libc::pollfd {
             fd: -1,
             events: 0,

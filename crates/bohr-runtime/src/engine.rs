@@ -7,11 +7,11 @@
 
 use crate::{
     carrier::CarrierOnly,
-    clock::CLOCK,
     grant::{CALL_SITE, GRANT, LAST_PLACE},
     hooks,
     objects::OBJECTS,
     record::RECORD,
+    spin::Sample,
     thread::{Life, Thread, Wait},
     verdict, waiting,
 };
@@ -23,9 +23,6 @@ use bohr_event::{
 use bohr_fiber::Fiber;
 use bohr_schedule::{Decision, Grant, Pending, Strategy, Used, View};
 use core::cell::{Cell, RefCell};
-
-/// Events that may pass between two looks at the limits.
-const STRIDE: u64 = 1 << 20;
 
 /// All state of a controlled run.
 pub struct Engine {
@@ -54,6 +51,9 @@ pub struct Engine {
     waits: Cell<u64>,
     /// The last event that was not executed on a hook's fast path.
     last: Cell<Option<Operation>>,
+    /// Events executed when the running thread was last switched to.
+    switched_at: Cell<u64>,
+    sample: Sample,
 }
 
 /// The engine of this process.
@@ -72,6 +72,8 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     tracing: Cell::new(false),
     waits: Cell::new(0),
     last: Cell::new(None),
+    switched_at: Cell::new(0),
+    sample: Sample::new(),
 });
 
 /// How a wait ended.
@@ -81,6 +83,8 @@ pub enum Woken {
     Ready,
     /// The time was up first.
     Expired,
+    /// Somebody wants the thread to end, and it was at a point where it may.
+    Cancelled,
 }
 
 /// An operation on an object, with everything else left open.
@@ -185,21 +189,36 @@ impl Engine {
         let thread = self.current();
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
-        let possible = waiting::is_over(thread);
-        if !(possible && self.take_leave()) {
-            self.set_pending(thread.index, operation);
+        let spins = self.spins(thread, &operation);
+        if spins || !waiting::is_over(thread) || !self.take_leave() {
+            self.pending.borrow_mut()[thread.index.position()] = Pending { operation, spins };
             self.reschedule();
             let granted = self.take_leave();
             assert!(granted, "a thread was picked without leave");
         }
-        let expired = thread.expired.get();
-        self.executed(operation, expired);
+        let woken = waiting::result(thread);
+        self.executed(operation, woken == Woken::Expired);
         thread.wait.set(Wait::Nothing);
-        if expired {
-            Woken::Expired
-        } else {
-            Woken::Ready
+        thread.deadline.set(u64::MAX);
+        woken
+    }
+
+    /// The same at a point where the thread can be cancelled.
+    pub fn announce_cancellable(&self, operation: Operation, wait: Wait, deadline: u64) -> Woken {
+        let cancel = &self.current().cancel;
+        cancel.at_point.set(true);
+        let woken = self.announce(operation, wait, deadline);
+        cancel.at_point.set(false);
+        woken
+    }
+
+    /// Whether the operation is one more turn of a circle.
+    fn spins(&self, thread: &Thread, operation: &Operation) -> bool {
+        if matches!(operation.kind, EventKind::Yield | EventKind::Sleep) {
+            return thread.spin.pauses(operation.place, RECORD.switches());
         }
+        let since = self.events() - self.switched_at.get();
+        Sample::wants(since) && self.sample.look(since, operation)
     }
 
     /// First step of a thread that has just been picked for the first time.
@@ -249,7 +268,9 @@ impl Engine {
             return true;
         }
         let room = self.limit.get() - self.settled.get();
-        let amount = self.reserve.get().min(STRIDE).min(room);
+        // The fast path stops before an event that is to be looked at.
+        let distance = Sample::distance(self.settled.get() - self.switched_at.get());
+        let amount = self.reserve.get().min(room).min(distance.max(1));
         self.reserve.set(self.reserve.get() - amount);
         self.filled.set(amount);
         GRANT.set(amount - 1);
@@ -322,6 +343,7 @@ impl Engine {
     ) -> (&'static Fiber, &'static Fiber) {
         RECORD.switch(before, after, self.settled.get(), self.last_place());
         self.current.set(after);
+        self.switched_at.set(self.settled.get());
         CALL_SITE.set(0);
         let (from, to) = (self.thread(before), self.thread(after));
         crate::heap::set_region(to.region);
@@ -425,15 +447,5 @@ impl Engine {
         };
         let strategy = strategy.as_mut();
         strategy.map_or_else(Vec::new, |strategy| strategy.report(&end).to_vec())
-    }
-
-    /// Virtual time, for deadlines.
-    pub fn now(&self) -> u64 {
-        CLOCK.now()
-    }
-
-    /// Whether events are recorded.
-    pub fn is_tracing(&self) -> bool {
-        self.tracing.get()
     }
 }

@@ -10,7 +10,10 @@ use core::{
 };
 
 /// Variables that exist only because of bohr.
-const TRACES: [&[u8]; 2] = [b"BOHR_CONTROL=", b"LD_PRELOAD="];
+const TRACES: [&[u8]; 3] = [b"BOHR_CONTROL=", b"LD_PRELOAD=", b"LD_BIND_NOW="];
+
+/// Makes the loader bind all symbols at once: else every run would do it again.
+const BIND_NOW: &CStr = c"LD_BIND_NOW=1";
 
 /// Smallest stack of the main thread.
 const SMALLEST_STACK: usize = 8 << 20;
@@ -47,32 +50,54 @@ pub unsafe fn control_name(variables: *mut *mut c_char) -> Option<Vec<u8>> {
     })
 }
 
-/// If addresses are random, starts the program again without that. Comes back
-/// if they are not, or with an error where the system does not allow it.
+/// If the program was not started for it, starts it again with addresses that
+/// are not random and symbols bound at once. Comes back if it was, or with an
+/// error where the system does not allow it.
 ///
 /// # Safety
 /// Both must be the program's own arrays.
-pub unsafe fn restart_without_randomness(
+pub unsafe fn restart_prepared(
     arguments: *mut *mut c_char,
     variables: *mut *mut c_char,
 ) -> Result<(), i32> {
-    const ASK: usize = 0xffff_ffff;
-    // SAFETY: asks for the personality of this process.
-    let now = unsafe { system::try_call(libc::SYS_personality, [ASK, 0, 0, 0, 0, 0]) }?;
-    let wanted = now | libc::ADDR_NO_RANDOMIZE as usize;
-    if now == wanted {
-        return Ok(());
+    // SAFETY: the caller vouches for it.
+    let bound = unsafe { strings(variables) }.any(|variable| variable == BIND_NOW);
+    let fixed = fix_addresses();
+    if bound {
+        return fixed;
     }
-    // SAFETY: sets it; takes effect when the program starts again.
-    unsafe {
-        system::try_call(libc::SYS_personality, [wanted, 0, 0, 0, 0, 0])?;
-        let after = system::try_call(libc::SYS_personality, [ASK, 0, 0, 0, 0, 0])?;
-        if after != wanted {
-            return Err(libc::EPERM);
-        }
-        let path = c"/proc/self/exe".as_ptr() as usize;
-        let arguments = [path, arguments as usize, variables as usize, 0, 0, 0];
-        system::try_call(libc::SYS_execve, arguments).map(|_| ())
+    // SAFETY: as above.
+    let mut extended: Vec<*const c_char> = unsafe { strings(variables) }
+        .map(CStr::as_ptr)
+        .chain([BIND_NOW.as_ptr(), ptr::null()])
+        .collect();
+    let path = c"/proc/self/exe".as_ptr() as usize;
+    let arguments = [
+        path,
+        arguments as usize,
+        extended.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: replaces this process, or does nothing.
+    unsafe { system::try_call(libc::SYS_execve, arguments) }.map(|_| ())
+}
+
+/// Asks the kernel for addresses that are the same at every start; in force
+/// from the next start on.
+fn fix_addresses() -> Result<(), i32> {
+    const ASK: usize = 0xffff_ffff;
+    let personality = |value| {
+        // SAFETY: asks for or sets an attribute of this process.
+        unsafe { system::try_call(libc::SYS_personality, [value, 0, 0, 0, 0, 0]) }
+    };
+    let wanted = personality(ASK)? | libc::ADDR_NO_RANDOMIZE as usize;
+    personality(wanted)?;
+    if personality(ASK)? == wanted {
+        Ok(())
+    } else {
+        Err(libc::EPERM)
     }
 }
 

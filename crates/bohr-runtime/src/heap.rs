@@ -17,7 +17,7 @@ mod region;
 
 pub use block::{Header, State};
 
-use crate::{addresses, carrier::CarrierOnly};
+use crate::{addresses, carrier::CarrierOnly, control};
 use alloc::vec::Vec;
 use block::SIZE as HEADER;
 use core::{
@@ -26,18 +26,19 @@ use core::{
 };
 use region::Region;
 
-/// The heap: its regions and who allocates from which.
+/// The heap: which regions exist, and from which the running thread allocates.
 struct Heap {
-    /// By region number; regions are mapped at first use.
-    regions: RefCell<Vec<Region>>,
+    /// One bit per region that has been mapped.
+    mapped: [Cell<u64>; addresses::HEAP_REGIONS / 64],
     /// Number of the running thread's region.
     current: Cell<usize>,
-    /// Path hashes of the threads that regions belong to.
-    owners: RefCell<Vec<u64>>,
+    /// Regions that belong to a thread, with the hash of its path. Apart from
+    /// the regions themselves, since most threads never allocate.
+    owners: RefCell<Vec<(usize, u64)>>,
 }
 
 static HEAP: CarrierOnly<Heap> = CarrierOnly::new(Heap {
-    regions: RefCell::new(Vec::new()),
+    mapped: [const { Cell::new(0) }; addresses::HEAP_REGIONS / 64],
     current: Cell::new(0),
     owners: RefCell::new(Vec::new()),
 });
@@ -56,6 +57,9 @@ pub enum Misuse {
 }
 
 fn alone<R>(action: impl FnOnce() -> R) -> R {
+    if control::is_on() {
+        return action();
+    }
     while BUSY.swap(true, Ordering::Acquire) {
         core::hint::spin_loop();
     }
@@ -69,25 +73,37 @@ pub fn set_region(region: usize) {
     HEAP.current.set(region);
 }
 
-/// The region of the thread with this path hash. The main thread's hash is 0
-/// and its region number 0.
+/// The region of the thread with this path hash; the main thread's is number 0.
 pub fn region_of(path: u64) -> usize {
-    let mut owners = HEAP.owners.borrow_mut();
-    if owners.is_empty() {
-        owners.resize(addresses::HEAP_REGIONS, 0);
-    }
     let places = addresses::HEAP_REGIONS - 1;
     let wanted = (path % places as u64) as usize;
-    // Another thread in the same place moves this one to the next.
-    for distance in 0..places {
-        let region = 1 + (wanted + distance) % places;
-        if owners[region] == 0 || owners[region] == path {
-            owners[region] = path;
-            return region;
+    let mut owners = HEAP.owners.borrow_mut();
+    // Another thread in the same place moves this one to the next; where there
+    // are more threads than regions, they share.
+    let number = (0..places)
+        .map(|distance| 1 + (wanted + distance) % places)
+        .find(|&number| {
+            owners
+                .iter()
+                .all(|&(taken, by)| taken != number || by == path)
+        })
+        .unwrap_or(1 + wanted);
+    owners.push((number, path));
+    number
+}
+
+/// The region with this number, mapped at its first use; `None` if there is no
+/// address space for it.
+fn region(number: usize) -> Option<&'static mut Region> {
+    let start = addresses::HEAP + number * addresses::HEAP_REGION;
+    let (word, bit) = (&HEAP.mapped[number / 64], 1 << (number % 64));
+    if word.get() & bit == 0 {
+        if !Region::map(start) {
+            return None;
         }
+        word.set(word.get() | bit);
     }
-    // More threads than regions: share.
-    1 + wanted
+    Some(Region::at(start))
 }
 
 /// A block of at least `size` bytes, aligned to `alignment`, a power of two.
@@ -97,7 +113,7 @@ pub fn allocate(size: usize, alignment: usize) -> usize {
     let Some(total) = size.checked_add(extra) else {
         return 0;
     };
-    let payload = alone(|| with_region(HEAP.current.get(), |region| region.take(total)));
+    let payload = alone(|| region(HEAP.current.get()).map_or(0, |region| region.take(total)));
     if payload == 0 || extra == 0 {
         return payload;
     }
@@ -108,21 +124,15 @@ pub fn allocate(size: usize, alignment: usize) -> usize {
     aligned
 }
 
-fn with_region<R>(number: usize, action: impl FnOnce(&mut Region) -> R) -> R {
-    let mut regions = HEAP.regions.borrow_mut();
-    while regions.len() <= number {
-        let start = addresses::HEAP + regions.len() * addresses::HEAP_REGION;
-        regions.push(Region::new(start));
-    }
-    action(&mut regions[number])
-}
-
 /// Gives a block back.
 pub fn release(payload: usize) -> Result<(), Misuse> {
     let payload = origin(payload)?;
     let number = (payload - addresses::HEAP) / addresses::HEAP_REGION;
-    alone(|| with_region(number, |region| region.give(payload)));
-    Ok(())
+    alone(|| {
+        region(number)
+            .ok_or(Misuse::NoBlock)
+            .map(|region| region.give(payload))
+    })
 }
 
 /// The address that the block behind `payload` really begins at.
@@ -152,17 +162,4 @@ pub fn usable(payload: usize) -> usize {
         Ok(start) => Header::of(start).size() - (payload - start),
         Err(_) => 0,
     }
-}
-
-/// Whether the address lies in a block that has been freed and not been given
-/// out again. Says no where it cannot tell.
-pub fn is_freed(address: usize) -> bool {
-    if !addresses::in_heap(address) {
-        return false;
-    }
-    let number = (address - addresses::HEAP) / addresses::HEAP_REGION;
-    let regions = HEAP.regions.borrow();
-    regions
-        .get(number)
-        .is_some_and(|region| region.is_freed(address))
 }

@@ -5,14 +5,28 @@
 
 use crate::grant::{CALL_SITE, CALLER};
 
+pub mod barrier;
+pub mod cancel;
 pub mod condition;
 pub mod exit;
+pub mod futex;
+pub mod input_output;
 pub mod keys;
+pub mod machine;
 pub mod memory;
 pub mod mutex;
+pub mod once;
+pub mod polling;
+pub mod process;
+pub mod random;
 pub mod robust;
+pub mod rwlock;
+pub mod semaphore;
 pub mod signal;
+pub mod spinlock;
 pub mod thread;
+pub mod threads_h;
+pub mod time;
 
 /// Defines functions under names of the C library. The first instructions keep
 /// the return address, which says where in the program the call is; no other

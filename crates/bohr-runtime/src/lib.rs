@@ -13,7 +13,6 @@
 //! here is a bug in bohr, reported as such.
 
 #![no_std]
-#![allow(dead_code)]
 
 extern crate alloc;
 extern crate std;
@@ -45,6 +44,7 @@ mod pool;
 mod real;
 mod record;
 mod server;
+mod spin;
 mod system;
 mod thread;
 mod threads;

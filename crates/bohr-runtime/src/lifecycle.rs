@@ -42,7 +42,7 @@ extern "C" fn loaded(_: i32, arguments: *mut *mut c_char, variables: *mut *mut c
     };
     system::die_with_parent();
     // SAFETY: as above.
-    if unsafe { environment::restart_without_randomness(arguments, variables) }.is_err() {
+    if unsafe { environment::restart_prepared(arguments, variables) }.is_err() {
         notices::note(Notice::RandomAddresses);
     }
     let Ok(channel) = Channel::connect(&name) else {

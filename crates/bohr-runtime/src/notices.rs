@@ -20,3 +20,8 @@ pub fn list() -> Vec<Notice> {
         .filter(|&notice| seen & 1 << notice as u8 != 0)
         .collect()
 }
+
+/// Whether it happened.
+pub fn is_noted(notice: Notice) -> bool {
+    SEEN.load(Ordering::Relaxed) & 1 << notice as u8 != 0
+}

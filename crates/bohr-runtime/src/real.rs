@@ -18,7 +18,11 @@ macro_rules! real {
                 Ok(name) => name,
                 Err(_) => panic!("a name holds no zero byte"),
             };
-        let address = $crate::real::find(&FOUND, NAME);
+        // Entered into a table, so that the template looks it up for all its runs.
+        #[used]
+        #[unsafe(link_section = "bohr_real")]
+        static ENTRY: $crate::real::Entry = $crate::real::Entry { name: NAME.as_ptr(), found: &FOUND };
+        let address = $crate::real::find(&ENTRY);
         // SAFETY: the C library's function of this name has this type.
         unsafe {
             core::mem::transmute::<usize, unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?>(address)
@@ -31,19 +35,58 @@ pub(crate) use real;
 /// lead to their predecessors.
 const CONDITIONS: &CStr = c"GLIBC_2.3.2";
 
-/// The address of the next definition of `name`, remembered in `found`.
-pub fn find(found: &AtomicUsize, name: &CStr) -> usize {
-    match found.load(Ordering::Relaxed) {
+/// A function that is used somewhere.
+#[repr(C)]
+pub struct Entry {
+    /// Its name.
+    pub name: *const core::ffi::c_char,
+    /// Its address, once it has been looked up.
+    pub found: &'static AtomicUsize,
+}
+
+/// The address of the next definition.
+#[inline]
+pub fn find(entry: &Entry) -> usize {
+    match entry.found.load(Ordering::Relaxed) {
         0 => {
-            let address = look_up(name);
-            found.store(address, Ordering::Relaxed);
+            // SAFETY: names are C strings that stay.
+            let name = unsafe { CStr::from_ptr(entry.name) };
+            let address =
+                look_up(name).unwrap_or_else(|| panic!("the C library has no function {name:?}"));
+            entry.found.store(address, Ordering::Relaxed);
             address
         }
         address => address,
     }
 }
 
-fn look_up(name: &CStr) -> usize {
+// SAFETY: names are constants.
+unsafe impl Sync for Entry {}
+
+unsafe extern "C" {
+    // The linker defines these for sections whose names are identifiers.
+    #[link_name = "__start_bohr_real"]
+    static FIRST: Entry;
+    #[link_name = "__stop_bohr_real"]
+    static END: Entry;
+}
+
+/// Looks up all functions of the table; what the program's libraries do not have
+/// stays unknown until it is needed.
+pub fn find_all() {
+    let mut entry = &raw const FIRST;
+    while entry < &raw const END {
+        // SAFETY: the section holds whole entries between the two.
+        unsafe {
+            if let Some(address) = look_up(CStr::from_ptr((*entry).name)) {
+                (*entry).found.store(address, Ordering::Relaxed);
+            }
+            entry = entry.add(1);
+        }
+    }
+}
+
+fn look_up(name: &CStr) -> Option<usize> {
     // SAFETY: look-ups with valid names.
     let address = unsafe {
         match libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), CONDITIONS.as_ptr()) as usize {
@@ -51,6 +94,5 @@ fn look_up(name: &CStr) -> usize {
             address => address,
         }
     };
-    assert!(address != 0, "the C library has no function {name:?}");
-    address
+    (address != 0).then_some(address)
 }

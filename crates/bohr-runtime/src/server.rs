@@ -10,7 +10,7 @@ use crate::{
     objects::OBJECTS,
     output,
     pool::POOL,
-    system, verdict,
+    real, system, verdict,
 };
 use alloc::{boxed::Box, format, string::ToString, vec::Vec};
 use bohr_event::{
@@ -36,6 +36,7 @@ pub fn serve(channel: Channel) {
         .fill(FIRST_PARKED)
         .map_err(|error| error.to_string())
         .and_then(|()| Ledger::new().map_err(|error| format!("no shared memory: error {error}")));
+    real::find_all();
     OBJECTS.refresh();
     output::note_offsets();
     channel.send(&Reply::Ready(Ready {

@@ -1,5 +1,6 @@
 //! What the engine keeps about each thread of the target.
 
+use crate::{clock::CLOCK, spin::Spin};
 use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_fiber::Fiber;
 use core::{cell::Cell, ffi::c_void};
@@ -68,8 +69,6 @@ pub struct Thread {
     pub wait: Cell<Wait>,
     /// Virtual time at which it stops waiting; `u64::MAX` for never.
     pub deadline: Cell<u64>,
-    /// That time has come.
-    pub expired: Cell<bool>,
     /// Somebody has woken it.
     pub woken: Cell<bool>,
     /// What it carries from its waker: the bit set of a futex, the turn of a barrier.
@@ -90,6 +89,8 @@ pub struct Thread {
     pub region: usize,
     /// Cancellation.
     pub cancel: Cancel,
+    /// Whether it goes round in circles.
+    pub spin: Spin,
     /// It left by `pthread_exit`, so its stack is not used again.
     pub left_early: Cell<bool>,
 }
@@ -103,8 +104,17 @@ pub struct Cancel {
     pub disabled: Cell<bool>,
     /// The thread wants it at any moment, not at cancellation points only.
     pub asynchronous: Cell<bool>,
+    /// The thread waits where it can be cancelled.
+    pub at_point: Cell<bool>,
     /// It is already unwinding.
     pub acting: Cell<bool>,
+}
+
+impl Cancel {
+    /// Whether the thread is to end at its next cancellation point.
+    pub fn is_due(&self) -> bool {
+        self.requested.get() && !self.disabled.get() && !self.acting.get()
+    }
 }
 
 impl Thread {
@@ -119,7 +129,6 @@ impl Thread {
             stack: Cell::new((0, 0)),
             wait: Cell::new(Wait::Nothing),
             deadline: Cell::new(u64::MAX),
-            expired: Cell::new(false),
             woken: Cell::new(false),
             token: Cell::new(0),
             since: Cell::new(0),
@@ -130,8 +139,14 @@ impl Thread {
             start: Cell::new(None),
             region,
             cancel: Cancel::default(),
+            spin: Spin::default(),
             left_early: Cell::new(false),
         }
+    }
+
+    /// Whether the time at which it stops waiting has come.
+    pub fn is_expired(&self) -> bool {
+        self.deadline.get() <= CLOCK.now()
     }
 
     /// The number of its next child; every creation consumes one.
@@ -145,14 +160,13 @@ impl Thread {
         self.life.get() == Life::Alive
             && self.wait.get() == Wait::Wake(object)
             && !self.woken.get()
-            && !self.expired.get()
+            && !self.is_expired()
     }
 
     /// Notes the beginning of a wait.
     pub fn begin(&self, wait: Wait, deadline: u64, now: u64) {
         self.wait.set(wait);
         self.deadline.set(deadline);
-        self.expired.set(false);
         self.woken.set(false);
         self.since.set(now);
     }

@@ -1,9 +1,9 @@
 //! Threads of the target: creation, first and last steps, joining.
 
 use crate::{
-    engine::{ENGINE, operation},
+    engine::{ENGINE, Woken, operation},
     heap,
-    interpose::keys,
+    interpose::{cancel, keys},
     pool::POOL,
     real::real,
     thread::{Life, Start, Thread, Wait},
@@ -122,9 +122,10 @@ pub fn finished(thread: &'static Thread) -> ! {
 pub fn join(thread: &'static Thread, place: u64, deadline: u64) -> Result<usize, i32> {
     let joining = operation(EventKind::Join, thread.handle.get() as usize, place);
     let wait = Wait::End(thread.index);
-    match ENGINE.announce(joining, wait, deadline) {
-        crate::engine::Woken::Expired => Err(libc::ETIMEDOUT),
-        crate::engine::Woken::Ready => {
+    match ENGINE.announce_cancellable(joining, wait, deadline) {
+        Woken::Expired => Err(libc::ETIMEDOUT),
+        Woken::Cancelled => cancel::act(),
+        Woken::Ready => {
             thread.life.set(Life::Gone);
             recycle(thread);
             Ok(thread.result.get())

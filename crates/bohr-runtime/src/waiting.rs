@@ -3,7 +3,7 @@
 
 use crate::{
     clock::CLOCK,
-    engine::ENGINE,
+    engine::{ENGINE, Woken},
     layout::{Mutex, ReadWriteLock, Semaphore},
     thread::{Life, Thread, Wait},
 };
@@ -11,7 +11,20 @@ use bohr_event::ThreadIndex;
 
 /// Whether the thread's pending operation is possible now.
 pub fn is_over(thread: &Thread) -> bool {
-    thread.expired.get() || holds(thread, thread.wait.get())
+    thread.is_expired()
+        || holds(thread, thread.wait.get())
+        || thread.cancel.at_point.get() && thread.cancel.is_due()
+}
+
+/// How the wait of a thread that goes on has ended.
+pub fn result(thread: &Thread) -> Woken {
+    if thread.cancel.at_point.get() && thread.cancel.is_due() {
+        Woken::Cancelled
+    } else if thread.is_expired() && !holds(thread, thread.wait.get()) {
+        Woken::Expired
+    } else {
+        Woken::Ready
+    }
 }
 
 fn holds(thread: &Thread, wait: Wait) -> bool {
@@ -46,12 +59,6 @@ pub fn pass_time() -> bool {
         return crate::descriptors::wait_for_outside();
     }
     CLOCK.advance_to(first);
-    ENGINE.each_live(|thread| {
-        if thread.deadline.get() <= CLOCK.now() {
-            thread.expired.set(true);
-            thread.deadline.set(u64::MAX);
-        }
-    });
     true
 }
 

@@ -1,8 +1,8 @@
-//! One thread's part of the heap.
+//! One thread's part of the heap. Its book-keeping lies at its beginning, on
+//! the page that the first blocks are on: a run touches few pages.
 
 use super::block::{Header, SIZE as HEADER, State};
 use crate::{addresses, system};
-use alloc::{collections::VecDeque, vec::Vec};
 
 /// Blocks of up to this many bytes come in steps of 16.
 const SMALL: usize = 1024;
@@ -19,17 +19,18 @@ const FILLED: usize = 4096;
 /// A freed block of at least this size gives its pages back.
 const LARGE: usize = 256 << 10;
 
-/// A region: blocks in use, freed ones, and space never used.
+/// A region: blocks in use, freed ones, and space never used. Lists are linked
+/// through the first word of the headers' payloads; 0 ends them.
 #[derive(Debug)]
 pub struct Region {
-    start: usize,
-    /// First address never used; equals `start` before the region is mapped.
+    /// First address never used; 0 before the first block.
     next: usize,
-    /// Payloads of free blocks, by class.
-    free: Vec<Vec<usize>>,
-    /// Payloads of freed blocks, oldest first, and their bytes together.
-    quarantine: VecDeque<usize>,
+    /// Freed blocks that wait, oldest first.
+    oldest: usize,
+    newest: usize,
     quarantined: usize,
+    /// First free block of each class.
+    free: [usize; CLASSES],
 }
 
 /// The class of blocks that hold `size` bytes, and how many they hold.
@@ -46,46 +47,51 @@ fn class(size: usize) -> (usize, usize) {
     (class, (1 << power) + (quarter + 1) * step)
 }
 
+/// The link in a free block.
+fn link(payload: usize) -> &'static mut usize {
+    // SAFETY: a free block's payload is ours, mapped and at least 16 bytes long.
+    unsafe { &mut *(payload as *mut usize) }
+}
+
 impl Region {
-    /// The region that begins at this address. Nothing is mapped yet.
-    pub fn new(start: usize) -> Region {
-        Region {
-            start,
-            next: start,
-            free: Vec::new(),
-            quarantine: VecDeque::new(),
-            quarantined: 0,
-        }
+    /// Maps a region and gives the book-keeping at its start.
+    pub fn map(start: usize) -> bool {
+        system::map_at(start, addresses::HEAP_REGION, false).is_ok()
+    }
+
+    /// The region at this address, which has been mapped.
+    pub fn at(start: usize) -> &'static mut Region {
+        // SAFETY: mapped regions begin with their book-keeping, zeroes at
+        // first; callers hold the heap for themselves and keep no reference.
+        unsafe { &mut *(start as *mut Region) }
+    }
+
+    fn start(&self) -> usize {
+        core::ptr::from_ref(self) as usize
     }
 
     /// A block of at least `size` bytes, or 0.
     pub fn take(&mut self, size: usize) -> usize {
-        if size > addresses::HEAP_REGION / 2 || !self.is_mapped() {
+        if size > addresses::HEAP_REGION / 2 {
             return 0;
         }
         let (class, length) = class(size);
-        if let Some(payload) = self.free[class].pop() {
+        let payload = self.free[class];
+        if payload != 0 {
+            self.free[class] = *link(payload);
             Header::of(payload).set_state(State::Used);
             return payload;
         }
+        if self.next == 0 {
+            self.next = (self.start() + size_of::<Region>()).next_multiple_of(HEADER);
+        }
         let payload = self.next + HEADER;
-        if payload + length > self.start + addresses::HEAP_REGION {
+        if payload + length > self.start() + addresses::HEAP_REGION {
             return 0;
         }
         self.next = payload + length;
         Header::write(payload, length, class);
         payload
-    }
-
-    fn is_mapped(&mut self) -> bool {
-        if !self.free.is_empty() {
-            return true;
-        }
-        let mapped = system::map_at(self.start, addresses::HEAP_REGION, false).is_ok();
-        if mapped {
-            self.free = alloc::vec![Vec::new(); CLASSES];
-        }
-        mapped
     }
 
     /// Takes a block in use back, into quarantine.
@@ -99,24 +105,29 @@ impl Region {
             // SAFETY: the payload of a block that nobody uses any more.
             unsafe { core::ptr::write_bytes(payload as *mut u8, FILL, size.min(FILLED)) };
         }
-        self.quarantine.push_back(payload);
+        *link(payload) = 0;
+        match self.newest {
+            0 => self.oldest = payload,
+            newest => *link(newest) = payload,
+        }
+        self.newest = payload;
         self.quarantined += size;
-        while self.quarantined > QUARANTINE {
-            let Some(oldest) = self.quarantine.pop_front() else {
-                break;
-            };
-            let header = Header::of(oldest);
-            self.quarantined -= header.size();
-            self.free[header.class()].push(oldest);
+        while self.quarantined > QUARANTINE && self.oldest != 0 {
+            self.release_oldest();
         }
     }
 
-    /// Whether the address lies in a block in quarantine.
-    pub fn is_freed(&self, address: usize) -> bool {
-        self.quarantine.iter().any(|&payload| {
-            let header = Header::of(payload);
-            (payload..payload + header.size()).contains(&address)
-        })
+    /// The oldest block in quarantine becomes free for use.
+    fn release_oldest(&mut self) {
+        let payload = self.oldest;
+        self.oldest = *link(payload);
+        if self.oldest == 0 {
+            self.newest = 0;
+        }
+        let header = Header::of(payload);
+        self.quarantined -= header.size();
+        *link(payload) = self.free[header.class()];
+        self.free[header.class()] = payload;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Condition variables. The engine keeps who waits; the objects themselves are
 //! only names, except for the clock that their attributes chose.
 
-use super::{caller, interpose, mutex};
+use super::{caller, cancel, interpose, mutex};
 use crate::{
     clock::CLOCK,
     control,
@@ -33,15 +33,17 @@ pub fn wait(condition: usize, mutex: mutex::Raw, place: u64, deadline: u64) -> i
     }
     let wait = Wait::Wake(condition);
     let spurious = policy::get().spurious_wakes && ENGINE.choose(ChoiceKind::SpuriousWake, 2) == 1;
-    let deadline = mutex::expiry(wait, deadline);
+    let deadline = mutex::expiry(deadline);
     let waiting = operation(EventKind::Wait, condition, place);
     let woken = if spurious {
         ENGINE.step(waiting);
         Woken::Ready
     } else {
-        ENGINE.announce(waiting, wait, deadline)
+        ENGINE.announce_cancellable(waiting, wait, deadline)
     };
+    // A cancelled thread holds the mutex in its cleanup handlers, too.
     match (mutex::lock(mutex, place, u64::MAX), woken) {
+        (_, Woken::Cancelled) => cancel::act(),
         (0, Woken::Expired) => libc::ETIMEDOUT,
         (error, _) => error,
     }
@@ -61,7 +63,15 @@ pub fn waiters(object: usize) -> Vec<&'static Thread> {
 
 /// Wakes up to `most` waiters, chosen by the strategy; says how many.
 pub fn wake(object: usize, most: usize) -> usize {
+    wake_matching(object, most, u64::MAX)
+}
+
+/// The same among those whose token has one of these bits.
+pub fn wake_matching(object: usize, most: usize, bits: u64) -> usize {
     let mut waiters = waiters(object);
+    if bits != u64::MAX {
+        waiters.retain(|thread| thread.token.get() & bits != 0);
+    }
     let mut count = 0;
     while count < most && !waiters.is_empty() {
         let all = most - count >= waiters.len();

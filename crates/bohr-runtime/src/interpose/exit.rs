@@ -16,8 +16,12 @@ pub fn code() -> i32 {
     CODE.get()
 }
 
-/// Vendor and language of exceptions that are Rust panics.
-const RUST_PANIC: u64 = u64::from_be_bytes(*b"MOZ\0RUST");
+/// Vendor and language of exceptions that are Rust panics; older versions of
+/// Rust have the bytes the other way round.
+const RUST_PANICS: [u64; 2] = [
+    u64::from_le_bytes(*b"MOZ\0RUST"),
+    u64::from_be_bytes(*b"MOZ\0RUST"),
+];
 
 /// Text for people.
 unsafe fn words(text: *const c_char) -> alloc::borrow::Cow<'static, str> {
@@ -92,7 +96,7 @@ interpose! {
         let place = caller();
         // SAFETY: an exception object begins with its class.
         let class = unsafe { *exception };
-        if control::is_on() && class == RUST_PANIC && policy::get().panics_fail {
+        if control::is_on() && RUST_PANICS.contains(&class) && policy::get().panics_fail {
             let place = OBJECTS.place(place);
             verdict::fail_at(FailureKind::Panic, "a thread panicked", Some(place), 0);
         }

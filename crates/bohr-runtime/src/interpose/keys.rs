@@ -4,25 +4,38 @@
 
 use super::interpose;
 use crate::{carrier::CarrierOnly, real::real};
+use alloc::vec::Vec;
 use core::{cell::RefCell, ffi::c_void};
 
-type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
+/// Called with the value that a thread leaves behind.
+pub type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
 
-/// `PTHREAD_KEYS_MAX`.
-const KEYS: usize = 1024;
 /// `PTHREAD_DESTRUCTOR_ITERATIONS`.
 const ROUNDS: usize = 4;
 
-static DESTRUCTORS: CarrierOnly<RefCell<[Option<Destructor>; KEYS]>> =
-    CarrierOnly::new(RefCell::new([None; KEYS]));
+/// By key; as long as the highest key with a destructor wants it.
+static DESTRUCTORS: CarrierOnly<RefCell<Vec<Option<Destructor>>>> =
+    CarrierOnly::new(RefCell::new(Vec::new()));
 
 fn destructor(key: usize) -> Option<Destructor> {
-    DESTRUCTORS.borrow()[key]
+    DESTRUCTORS.borrow().get(key).copied().flatten()
+}
+
+/// Notes the destructor of a key.
+pub fn remember(key: usize, destructor: Option<Destructor>) {
+    let mut destructors = DESTRUCTORS.borrow_mut();
+    if destructors.len() <= key && destructor.is_some() {
+        destructors.resize(key + 1, None);
+    }
+    if let Some(slot) = destructors.get_mut(key) {
+        *slot = destructor;
+    }
 }
 
 /// Runs the destructors of the thread that ends.
 pub fn destroy() {
-    let any = |_| (0..KEYS).filter_map(destroy_one).count() > 0;
+    let keys = || 0..DESTRUCTORS.borrow().len();
+    let any = |_| keys().filter_map(destroy_one).count() > 0;
     // A destructor may set values again; there is an end to that.
     (0..ROUNDS).take_while(|&round| any(round)).count();
 }
@@ -49,16 +62,14 @@ interpose! {
         unsafe {
             let error = create(key, destructor);
             if error == 0 {
-                DESTRUCTORS.borrow_mut()[*key as usize] = destructor;
+                remember(*key as usize, destructor);
             }
             error
         }
     }
 
     fn pthread_key_delete(key: libc::pthread_key_t) -> i32 {
-        if let Some(slot) = DESTRUCTORS.borrow_mut().get_mut(key as usize) {
-            *slot = None;
-        }
+        remember(key as usize, None);
         let delete = real!(fn pthread_key_delete(libc::pthread_key_t) -> i32);
         // SAFETY: passes on what the program passed.
         unsafe { delete(key) }

@@ -26,16 +26,17 @@ pub fn lock(mutex: Raw, place: u64, deadline: u64) -> i32 {
         // Changes a count, or is an error: nobody else can notice.
         return try_lock(mutex);
     }
-    let deadline = expiry(Wait::Mutex(address), deadline);
+    let deadline = expiry(deadline);
     let acquire = operation(EventKind::Acquire, address, place);
     match ENGINE.announce(acquire, Wait::Mutex(address), deadline) {
-        Woken::Ready => try_lock(mutex),
         Woken::Expired => libc::ETIMEDOUT,
+        // Locking a mutex is not a cancellation point.
+        Woken::Ready | Woken::Cancelled => try_lock(mutex),
     }
 }
 
 /// A deadline that may come early if the policy lets it.
-pub fn expiry(_wait: Wait, deadline: u64) -> u64 {
+pub fn expiry(deadline: u64) -> u64 {
     let early = deadline != u64::MAX
         && policy::get().early_timeouts
         && ENGINE.choose(ChoiceKind::TimeOut, 2) == 1;

@@ -12,6 +12,9 @@ use crate::{
 use bohr_event::EventKind;
 use core::ffi::c_void;
 
+/// Bytes below a stack that nobody can touch; the gaps between stacks are larger.
+const GUARD: usize = 4096;
+
 /// What the attributes ask for.
 unsafe fn wish(
     attributes: *const libc::pthread_attr_t,
@@ -41,7 +44,7 @@ unsafe extern "C" {
 }
 
 /// Joins by handle, with all that can be wrong about it.
-fn join(handle: libc::pthread_t, result: *mut *mut c_void, place: u64, deadline: u64) -> i32 {
+pub fn join(handle: libc::pthread_t, result: *mut *mut c_void, place: u64, deadline: u64) -> i32 {
     let Some(thread) = ENGINE.by_handle(handle) else {
         return libc::ESRCH;
     };
@@ -135,6 +138,29 @@ interpose! {
         // SAFETY: the program passes a time.
         let deadline = CLOCK.deadline(libc::CLOCK_REALTIME, unsafe { &*time });
         join(handle, result, caller(), deadline)
+    }
+
+    fn pthread_getattr_np(handle: libc::pthread_t, attributes: *mut libc::pthread_attr_t) -> i32 {
+        let thread = match ENGINE.by_handle(handle) {
+            Some(thread) if control::is_on() => thread,
+            _ => {
+                let get = real!(fn pthread_getattr_np(
+                    libc::pthread_t,
+                    *mut libc::pthread_attr_t,
+                ) -> i32);
+                // SAFETY: passes on what the program passed.
+                return unsafe { get(handle, attributes) };
+            }
+        };
+        let (start, end) = thread.stack.get();
+        let detached = i32::from(thread.detached.get());
+        // SAFETY: the program wants the attributes there.
+        unsafe {
+            libc::pthread_attr_init(attributes);
+            libc::pthread_attr_setdetachstate(attributes, detached);
+            libc::pthread_attr_setguardsize(attributes, GUARD);
+            libc::pthread_attr_setstack(attributes, start as *mut c_void, end - start)
+        }
     }
 
     fn pthread_detach(handle: libc::pthread_t) -> i32 {

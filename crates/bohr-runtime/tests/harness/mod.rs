@@ -27,7 +27,15 @@ use tempfile::TempDir;
 /// The library under test, next to the test itself.
 pub fn runtime() -> PathBuf {
     let test = std::env::current_exe().expect("the test has a path");
-    let directory = test.parent().expect("and it lies in a directory");
+    let beside = test.with_file_name("libbohr_runtime.so");
+    if beside.exists() {
+        return beside;
+    }
+    // Examples lie one directory deeper.
+    let directory = test
+        .parent()
+        .and_then(Path::parent)
+        .expect("a target directory");
     directory.join("libbohr_runtime.so")
 }
 

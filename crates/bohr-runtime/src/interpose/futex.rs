@@ -1,0 +1,209 @@
+//! Futexes, and whatever else a program asks of the kernel by `syscall`: the
+//! way of Rust's standard library and of most hand-written locks.
+
+use super::{caller, interpose, machine, random};
+use crate::{
+    clock::CLOCK,
+    control,
+    engine::{ENGINE, Woken, operation},
+    interpose::{condition, mutex},
+    system,
+    thread::Wait,
+    waiting::read_word,
+};
+use bohr_event::{EventKind, MemoryOrder, Operation};
+
+/// Matches every waiter.
+const ANY: u32 = u32::MAX;
+
+/// Arguments of the system call.
+#[derive(Clone, Copy)]
+struct Futex {
+    word: usize,
+    operation: i32,
+    value: u32,
+    /// A time-out, or a second number.
+    fourth: usize,
+    second_word: usize,
+    third_value: u32,
+    place: u64,
+}
+
+impl Futex {
+    /// The deadline of a wait.
+    fn deadline(&self, absolute: bool) -> u64 {
+        // SAFETY: null or a time of the program.
+        let Some(time) = (unsafe { (self.fourth as *const libc::timespec).as_ref() }) else {
+            return u64::MAX;
+        };
+        let clock = match self.operation & libc::FUTEX_CLOCK_REALTIME {
+            0 => libc::CLOCK_MONOTONIC,
+            _ => libc::CLOCK_REALTIME,
+        };
+        if absolute {
+            CLOCK.deadline(clock, time)
+        } else {
+            CLOCK.after(time)
+        }
+    }
+
+    /// The kernel's answer, as a negative error number where it is one.
+    fn call(self) -> isize {
+        match self.operation & libc::FUTEX_CMD_MASK {
+            libc::FUTEX_WAIT => self.wait(ANY, self.deadline(false)),
+            libc::FUTEX_WAIT_BITSET => self.wait(self.third_value, self.deadline(true)),
+            libc::FUTEX_WAKE => self.wake(ANY),
+            libc::FUTEX_WAKE_BITSET => self.wake(self.third_value),
+            libc::FUTEX_REQUEUE => self.requeue(),
+            libc::FUTEX_CMP_REQUEUE => {
+                if read_word(self.word) != self.third_value {
+                    return -(libc::EAGAIN as isize);
+                }
+                self.requeue()
+            }
+            libc::FUTEX_WAKE_OP => self.wake_operation(),
+            _ => -(libc::ENOSYS as isize),
+        }
+    }
+
+    /// Compares the word; if it is as expected, waits for a wake-up.
+    fn wait(self, bits: u32, deadline: u64) -> isize {
+        if bits == 0 {
+            return -(libc::EINVAL as isize);
+        }
+        ENGINE.step(Operation {
+            order: MemoryOrder::SequentiallyConsistent,
+            size: 4,
+            ..operation(EventKind::Read, self.word, self.place)
+        });
+        if read_word(self.word) != self.value {
+            return -(libc::EAGAIN as isize);
+        }
+        ENGINE.current().token.set(u64::from(bits));
+        let waiting = operation(EventKind::Wait, self.word, self.place);
+        match ENGINE.announce(waiting, Wait::Wake(self.word), mutex::expiry(deadline)) {
+            Woken::Expired => -(libc::ETIMEDOUT as isize),
+            Woken::Ready | Woken::Cancelled => 0,
+        }
+    }
+
+    fn announce_wake(self, word: usize) {
+        let kind = match self.value {
+            1 => EventKind::Signal,
+            _ => EventKind::Broadcast,
+        };
+        ENGINE.step(operation(kind, word, self.place));
+    }
+
+    fn wake(self, bits: u32) -> isize {
+        self.announce_wake(self.word);
+        condition::wake_matching(self.word, self.value as usize, u64::from(bits)) as isize
+    }
+
+    /// Wakes some, and makes others wait on the second word.
+    fn requeue(self) -> isize {
+        self.announce_wake(self.word);
+        let woken = condition::wake(self.word, self.value as usize);
+        let moved = condition::waiters(self.word).into_iter().take(self.fourth);
+        let moved = moved.map(|thread| thread.wait.set(Wait::Wake(self.second_word)));
+        (woken + moved.count()) as isize
+    }
+
+    /// Changes the second word, wakes waiters of the first, and of the second if
+    /// its old value says so.
+    fn wake_operation(self) -> isize {
+        self.announce_wake(self.word);
+        let code = self.third_value;
+        let (argument, comparison) = (sign_extended(code >> 12), sign_extended(code));
+        let old = read_word(self.second_word) as i32;
+        let argument = if code >> 31 != 0 {
+            1 << (argument & 31)
+        } else {
+            argument
+        };
+        let new = match code >> 28 & 7 {
+            0 => argument,
+            1 => old.wrapping_add(argument),
+            2 => old | argument,
+            3 => old & !argument,
+            4 => old ^ argument,
+            _ => return -(libc::ENOSYS as isize),
+        };
+        // SAFETY: the program wants this word changed.
+        unsafe { (self.second_word as *mut i32).write_volatile(new) };
+        let woken = condition::wake(self.word, self.value as usize);
+        let holds = match code >> 24 & 15 {
+            0 => old == comparison,
+            1 => old != comparison,
+            2 => old < comparison,
+            3 => old <= comparison,
+            4 => old > comparison,
+            5 => old >= comparison,
+            _ => return -(libc::ENOSYS as isize),
+        };
+        let more = if holds {
+            condition::wake(self.second_word, self.fourth)
+        } else {
+            0
+        };
+        (woken + more) as isize
+    }
+}
+
+/// The low twelve bits as a signed number.
+fn sign_extended(bits: u32) -> i32 {
+    (bits << 20) as i32 >> 20
+}
+
+fn answered(answer: isize) -> isize {
+    if (-4095..0).contains(&answer) {
+        // SAFETY: `errno` is always there.
+        unsafe { *libc::__errno_location() = -answer as i32 };
+        return -1;
+    }
+    answer
+}
+
+interpose! {
+    fn syscall(
+        number: i64,
+        first: usize,
+        second: usize,
+        third: usize,
+        fourth: usize,
+        fifth: usize,
+        sixth: usize,
+    ) -> isize {
+        let place = caller();
+        let answer = match number {
+            _ if !control::is_on() => None,
+            libc::SYS_futex => Some(
+                Futex {
+                    word: first,
+                    operation: second as i32,
+                    value: third as u32,
+                    fourth,
+                    second_word: fifth,
+                    third_value: sixth as u32,
+                    place,
+                }
+                .call(),
+            ),
+            libc::SYS_gettid => Some(machine::thread_number() as isize),
+            libc::SYS_getpid => Some(machine::PROCESS as isize),
+            libc::SYS_getrandom => {
+                // SAFETY: the program wants the bytes there.
+                unsafe { random::fill(first as *mut _, second) };
+                Some(second as isize)
+            }
+            libc::SYS_sched_yield => {
+                ENGINE.step(operation(EventKind::Yield, 0, place));
+                Some(0)
+            }
+            _ => None,
+        };
+        let arguments = [first, second, third, fourth, fifth, sixth];
+        // SAFETY: passes on what the program passed.
+        answered(answer.unwrap_or_else(|| unsafe { system::call(number, arguments) }))
+    }
+}

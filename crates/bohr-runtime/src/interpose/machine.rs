@@ -1,0 +1,137 @@
+//! What a program sees of the machine: the same everywhere, so that a schedule
+//! from one machine fits on another.
+
+use super::interpose;
+use crate::{control, engine::ENGINE, real::real};
+use core::ffi::{c_long, c_void};
+
+/// Processors that the program sees.
+const PROCESSORS: usize = 4;
+/// Process number that the program sees; threads have the numbers behind it.
+pub const PROCESS: i32 = 4200;
+
+/// The number of the running thread, as the program sees it.
+pub fn thread_number() -> i32 {
+    PROCESS + ENGINE.current().index.0 as i32
+}
+
+unsafe fn write_mask(size: usize, mask: *mut u8) -> i32 {
+    if size * 8 < PROCESSORS || mask.is_null() {
+        return libc::EINVAL;
+    }
+    // SAFETY: the program wants that many bytes there.
+    unsafe {
+        core::ptr::write_bytes(mask, 0, size);
+        *mask = (1 << PROCESSORS) - 1;
+    }
+    0
+}
+
+interpose! {
+    fn getpid() -> i32 {
+        if !control::is_on() {
+            return crate::system::process_number();
+        }
+        PROCESS
+    }
+
+    fn gettid() -> i32 {
+        if !control::is_on() {
+            return crate::system::thread_number();
+        }
+        thread_number()
+    }
+
+    fn getppid() -> i32 {
+        if !control::is_on() {
+            let get = real!(fn getppid() -> i32);
+            // SAFETY: passes on the call.
+            return unsafe { get() };
+        }
+        PROCESS - 1
+    }
+
+    fn sched_getcpu() -> i32 {
+        if !control::is_on() {
+            let get = real!(fn sched_getcpu() -> i32);
+            // SAFETY: passes on the call.
+            return unsafe { get() };
+        }
+        ENGINE.current().index.0 as i32 % PROCESSORS as i32
+    }
+
+    fn get_nprocs() -> i32 {
+        PROCESSORS as i32
+    }
+
+    fn get_nprocs_conf() -> i32 {
+        PROCESSORS as i32
+    }
+
+    fn sysconf(name: i32) -> c_long {
+        if control::is_on() && [libc::_SC_NPROCESSORS_ONLN, libc::_SC_NPROCESSORS_CONF].contains(&name) {
+            return PROCESSORS as c_long;
+        }
+        let get = real!(fn sysconf(i32) -> c_long);
+        // SAFETY: passes on what the program passed.
+        unsafe { get(name) }
+    }
+
+    fn sched_getaffinity(process: i32, size: usize, mask: *mut u8) -> i32 {
+        if !control::is_on() {
+            let get = real!(fn sched_getaffinity(i32, usize, *mut u8) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { get(process, size, mask) };
+        }
+        // SAFETY: the program wants the mask there.
+        match unsafe { write_mask(size, mask) } {
+            0 => 0,
+            error => {
+                // SAFETY: `errno` is always there.
+                unsafe { *libc::__errno_location() = error };
+                -1
+            }
+        }
+    }
+
+    fn sched_setaffinity(process: i32, size: usize, mask: *const c_void) -> i32 {
+        if !control::is_on() {
+            let set = real!(fn sched_setaffinity(i32, usize, *const c_void) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { set(process, size, mask) };
+        }
+        0
+    }
+
+    fn pthread_getaffinity_np(thread: libc::pthread_t, size: usize, mask: *mut u8) -> i32 {
+        if !control::is_on() {
+            let get = real!(fn pthread_getaffinity_np(libc::pthread_t, usize, *mut u8) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { get(thread, size, mask) };
+        }
+        // SAFETY: the program wants the mask there.
+        unsafe { write_mask(size, mask) }
+    }
+
+    fn pthread_setaffinity_np(thread: libc::pthread_t, size: usize, mask: *const c_void) -> i32 {
+        if !control::is_on() {
+            let set = real!(fn pthread_setaffinity_np(libc::pthread_t, usize, *const c_void) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { set(thread, size, mask) };
+        }
+        0
+    }
+
+    fn pthread_setname_np(thread: libc::pthread_t, name: *const libc::c_char) -> i32 {
+        if !control::is_on() {
+            let set = real!(fn pthread_setname_np(libc::pthread_t, *const libc::c_char) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { set(thread, name) };
+        }
+        // SAFETY: the program passes a name.
+        if unsafe { crate::system::text(name) }.to_bytes().len() > 15 {
+            return libc::ERANGE;
+        }
+        0
+    }
+}

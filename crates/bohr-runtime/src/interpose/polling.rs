@@ -1,0 +1,208 @@
+//! Waiting for several descriptors at once: `poll`, `select`, `epoll`.
+
+use super::{caller, cancel, interpose};
+use crate::{
+    clock::CLOCK,
+    control,
+    descriptors::{Check, is_ready},
+    engine::{ENGINE, Woken, operation},
+    real::real,
+    system,
+    thread::Wait,
+};
+use bohr_event::EventKind;
+use core::ffi::c_void;
+
+/// Waits until the check says yes or the time is up. The call that follows asks
+/// the kernel without waiting and tells the program what is ready.
+fn wait_until(check: &Check, object: usize, deadline: u64, place: u64) {
+    let receive = operation(EventKind::Receive, object, place);
+    let wait = Wait::Check(&raw const check as usize);
+    if ENGINE.announce_cancellable(receive, wait, deadline) == Woken::Cancelled {
+        cancel::act();
+    }
+}
+
+fn milliseconds(timeout: i32) -> u64 {
+    match u64::try_from(timeout) {
+        Ok(timeout) => CLOCK.now().saturating_add(timeout * 1_000_000),
+        Err(_) => u64::MAX,
+    }
+}
+
+unsafe fn span(time: *const libc::timespec) -> u64 {
+    // SAFETY: null, or a time of the program.
+    unsafe { time.as_ref() }.map_or(u64::MAX, |time| CLOCK.after(time))
+}
+
+fn poll_now(entries: *mut libc::pollfd, count: u64) -> isize {
+    // SAFETY: the program's entries, which live on while it waits.
+    unsafe {
+        system::call(
+            libc::SYS_poll,
+            [entries as usize, count as usize, 0, 0, 0, 0],
+        )
+    }
+}
+
+fn poll_until(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> i32 {
+    wait_until(
+        &move || poll_now(entries, count) != 0,
+        entries as usize,
+        deadline,
+        place,
+    );
+    answered(poll_now(entries, count))
+}
+
+fn answered(answer: isize) -> i32 {
+    if answer < 0 {
+        // SAFETY: `errno` is always there.
+        unsafe { *libc::__errno_location() = -answer as i32 };
+        return -1;
+    }
+    answer as i32
+}
+
+/// The sets of a `select`.
+#[derive(Clone, Copy)]
+struct Sets([*mut libc::fd_set; 3]);
+
+impl Sets {
+    /// Asks the kernel with copies, so that the program's sets stay as they are.
+    unsafe fn any_ready(self, count: i32) -> bool {
+        // SAFETY: null or sets of the program.
+        let mut copies = unsafe { self.0.map(|set| set.as_ref().copied()) };
+        let [reads, writes, errors] = copies
+            .each_mut()
+            .map(|copy| copy.as_mut().map_or(0, |copy| &raw mut *copy as usize));
+        // SAFETY: reads and writes the copies.
+        unsafe { select_now(count, [reads, writes, errors]) != 0 }
+    }
+}
+
+unsafe fn select_now(count: i32, [reads, writes, errors]: [usize; 3]) -> isize {
+    let no_time = libc::timeval {
+        tv_sec: 0,
+        tv_usec: 0,
+    };
+    let time = &raw const no_time as usize;
+    // SAFETY: the caller passes sets or nothing.
+    unsafe {
+        system::call(
+            libc::SYS_select,
+            [count as usize, reads, writes, errors, time, 0],
+        )
+    }
+}
+
+fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: u64) -> i32 {
+    let sets = Sets(sets);
+    // SAFETY: the program's sets, which live on while it waits.
+    wait_until(
+        &move || unsafe { sets.any_ready(count) },
+        0,
+        deadline,
+        place,
+    );
+    // SAFETY: as above.
+    answered(unsafe { select_now(count, sets.0.map(|set| set as usize)) })
+}
+
+interpose! {
+    fn poll(entries: *mut libc::pollfd, count: u64, timeout: i32) -> i32 {
+        if !control::is_on() {
+            let poll = real!(fn poll(*mut libc::pollfd, u64, i32) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { poll(entries, count, timeout) };
+        }
+        poll_until(entries, count, milliseconds(timeout), caller())
+    }
+
+    fn ppoll(
+        entries: *mut libc::pollfd,
+        count: u64,
+        time: *const libc::timespec,
+        mask: *const c_void,
+    ) -> i32 {
+        if !control::is_on() {
+            let poll = real!(fn ppoll(*mut libc::pollfd, u64, *const libc::timespec, *const c_void) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { poll(entries, count, time, mask) };
+        }
+        // SAFETY: the program's time.
+        poll_until(entries, count, unsafe { span(time) }, caller())
+    }
+
+    fn select(
+        count: i32,
+        reads: *mut libc::fd_set,
+        writes: *mut libc::fd_set,
+        errors: *mut libc::fd_set,
+        time: *mut libc::timeval,
+    ) -> i32 {
+        if !control::is_on() {
+            let select = real!(fn select(
+                i32,
+                *mut libc::fd_set,
+                *mut libc::fd_set,
+                *mut libc::fd_set,
+                *mut libc::timeval,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { select(count, reads, writes, errors, time) };
+        }
+        // SAFETY: null, or a time of the program.
+        let deadline = unsafe { time.as_ref() }.map_or(u64::MAX, |time| {
+            let span = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+            CLOCK.now().saturating_add(span)
+        });
+        select_until(count, [reads, writes, errors], deadline, caller())
+    }
+
+    fn pselect(
+        count: i32,
+        reads: *mut libc::fd_set,
+        writes: *mut libc::fd_set,
+        errors: *mut libc::fd_set,
+        time: *const libc::timespec,
+        mask: *const c_void,
+    ) -> i32 {
+        if !control::is_on() {
+            let select = real!(fn pselect(
+                i32,
+                *mut libc::fd_set,
+                *mut libc::fd_set,
+                *mut libc::fd_set,
+                *const libc::timespec,
+                *const c_void,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { select(count, reads, writes, errors, time, mask) };
+        }
+        // SAFETY: the program's time.
+        select_until(count, [reads, writes, errors], unsafe { span(time) }, caller())
+    }
+
+    fn epoll_wait(epoll: i32, events: *mut c_void, most: i32, timeout: i32) -> i32 {
+        if control::is_on() {
+            let deadline = milliseconds(timeout);
+            wait_until(&move || is_ready(epoll, libc::POLLIN), 0, deadline, caller());
+        }
+        let wait = real!(fn epoll_wait(i32, *mut c_void, i32, i32) -> i32);
+        let timeout = if control::is_on() { 0 } else { timeout };
+        // SAFETY: passes on what the program passed.
+        unsafe { wait(epoll, events, most, timeout) }
+    }
+
+    fn epoll_pwait(epoll: i32, events: *mut c_void, most: i32, timeout: i32, mask: *const c_void) -> i32 {
+        if control::is_on() {
+            let deadline = milliseconds(timeout);
+            wait_until(&move || is_ready(epoll, libc::POLLIN), 0, deadline, caller());
+        }
+        let wait = real!(fn epoll_pwait(i32, *mut c_void, i32, i32, *const c_void) -> i32);
+        let timeout = if control::is_on() { 0 } else { timeout };
+        // SAFETY: passes on what the program passed.
+        unsafe { wait(epoll, events, most, timeout, mask) }
+    }
+}

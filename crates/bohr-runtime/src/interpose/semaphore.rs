@@ -1,0 +1,87 @@
+//! POSIX semaphores: a permit is received once there is one.
+
+use super::{caller, cancel, interpose, mutex};
+use crate::{
+    clock::CLOCK,
+    control,
+    engine::{ENGINE, Woken, operation},
+    real::real,
+    thread::Wait,
+};
+use bohr_event::EventKind;
+
+type Semaphore = *mut libc::sem_t;
+
+fn fail(error: i32) -> i32 {
+    // SAFETY: `errno` is always there.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
+fn take(semaphore: Semaphore, place: u64, deadline: u64) -> i32 {
+    let address = semaphore as usize;
+    let receive = operation(EventKind::Receive, address, place);
+    let wait = Wait::Semaphore(address);
+    match ENGINE.announce_cancellable(receive, wait, mutex::expiry(deadline)) {
+        Woken::Expired => fail(libc::ETIMEDOUT),
+        Woken::Cancelled => cancel::act(),
+        Woken::Ready => real_try(semaphore),
+    }
+}
+
+fn real_try(semaphore: Semaphore) -> i32 {
+    let try_wait = real!(fn sem_trywait(Semaphore) -> i32);
+    // SAFETY: the program's semaphore.
+    unsafe { try_wait(semaphore) }
+}
+
+interpose! {
+    fn sem_wait(semaphore: Semaphore) -> i32 {
+        if !control::is_on() {
+            let wait = real!(fn sem_wait(Semaphore) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { wait(semaphore) };
+        }
+        take(semaphore, caller(), u64::MAX)
+    }
+
+    fn sem_trywait(semaphore: Semaphore) -> i32 {
+        if control::is_on() {
+            ENGINE.step(operation(EventKind::Receive, semaphore as usize, caller()));
+        }
+        real_try(semaphore)
+    }
+
+    fn sem_timedwait(semaphore: Semaphore, time: *const libc::timespec) -> i32 {
+        if !control::is_on() {
+            let wait = real!(fn sem_timedwait(Semaphore, *const libc::timespec) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { wait(semaphore, time) };
+        }
+        // SAFETY: the program passes a time.
+        let deadline = CLOCK.deadline(libc::CLOCK_REALTIME, unsafe { &*time });
+        take(semaphore, caller(), deadline)
+    }
+
+    fn sem_clockwait(semaphore: Semaphore, clock: libc::clockid_t, time: *const libc::timespec) -> i32 {
+        if !control::is_on() {
+            let wait = real!(
+                fn sem_clockwait(Semaphore, libc::clockid_t, *const libc::timespec) -> i32
+            );
+            // SAFETY: passes on what the program passed.
+            return unsafe { wait(semaphore, clock, time) };
+        }
+        // SAFETY: the program passes a time.
+        let deadline = CLOCK.deadline(clock, unsafe { &*time });
+        take(semaphore, caller(), deadline)
+    }
+
+    fn sem_post(semaphore: Semaphore) -> i32 {
+        if control::is_on() {
+            ENGINE.step(operation(EventKind::Send, semaphore as usize, caller()));
+        }
+        let post = real!(fn sem_post(Semaphore) -> i32);
+        // SAFETY: passes on what the program passed.
+        unsafe { post(semaphore) }
+    }
+}

@@ -1,0 +1,121 @@
+//! Threads that go round in circles: they would starve the one that could free
+//! them under any strategy that does not preempt.
+//!
+//! A thread spins if it sleeps or yields twice at the same place while nobody
+//! else has run, or if it has run long without a switch and then meets the same
+//! sites, addresses and values in the same order again and again. Both are told
+//! to the strategy, which decides.
+
+use bohr_event::{EventKind, Operation, PlaceNumber};
+use core::cell::{Cell, RefCell};
+
+/// Events without a switch after which a thread is looked at, every time.
+pub const SUSPICIOUS: u64 = 8192;
+/// How many of its events are then looked at.
+pub const LOOKED_AT: u64 = 64;
+/// The longest loop that is recognised, in events.
+const LONGEST_LOOP: usize = 16;
+
+/// What is kept about a thread.
+#[derive(Debug, Default)]
+pub struct Spin {
+    /// Where it last slept or yielded, and at which switch.
+    pause: Cell<(PlaceNumber, u64)>,
+}
+
+/// One event as it is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sight {
+    place: u64,
+    object: u64,
+    value: u64,
+}
+
+/// The events that are being looked at.
+#[derive(Debug)]
+pub struct Sample {
+    seen: RefCell<[Sight; LOOKED_AT as usize]>,
+    count: Cell<usize>,
+}
+
+impl Spin {
+    /// A pause at this place, after that many switches: whether the thread has
+    /// just paused here.
+    pub fn pauses(&self, place: PlaceNumber, switches: u64) -> bool {
+        self.pause.replace((place, switches)) == (place, switches)
+    }
+}
+
+impl Sample {
+    /// Nothing seen yet.
+    pub const fn new() -> Sample {
+        const NOTHING: Sight = Sight {
+            place: 0,
+            object: 0,
+            value: 0,
+        };
+        Sample {
+            seen: RefCell::new([NOTHING; LOOKED_AT as usize]),
+            count: Cell::new(0),
+        }
+    }
+
+    /// Whether the event with this number since the last switch is looked at.
+    pub fn wants(since: u64) -> bool {
+        since >= SUSPICIOUS && since % SUSPICIOUS < LOOKED_AT
+    }
+
+    /// How many events may pass before the next one that is looked at.
+    pub fn distance(since: u64) -> u64 {
+        if Sample::wants(since) {
+            return 0;
+        }
+        SUSPICIOUS - since % SUSPICIOUS
+    }
+
+    /// Looks at an event; whether all that was seen goes round in a circle.
+    pub fn look(&self, since: u64, operation: &Operation) -> bool {
+        let number = (since % SUSPICIOUS) as usize;
+        if number == 0 {
+            self.count.set(0);
+        }
+        if self.count.get() != number {
+            return false;
+        }
+        let mut seen = self.seen.borrow_mut();
+        seen[number] = Sight {
+            place: operation.place.0,
+            object: operation.object,
+            value: value(operation),
+        };
+        self.count.set(number + 1);
+        number + 1 == seen.len() && (1..=LONGEST_LOOP).any(|length| repeats(&*seen, length))
+    }
+}
+
+/// Whether the sequence consists of repetitions of its first `length` entries.
+fn repeats(seen: &[Sight], length: usize) -> bool {
+    seen.windows(length + 1)
+        .all(|window| window[0] == window[length])
+}
+
+/// What the event is about to find in memory.
+fn value(operation: &Operation) -> u64 {
+    let address = operation.object as usize;
+    let is_access = matches!(
+        operation.kind,
+        EventKind::Read | EventKind::Write | EventKind::Update
+    );
+    if !is_access || !crate::system::is_readable(address) {
+        return 0;
+    }
+    // SAFETY: the kernel has just said that it can be read, and nobody else runs.
+    unsafe {
+        match operation.size {
+            1 => u64::from(*(address as *const u8)),
+            2..4 => u64::from((address as *const u16).read_unaligned()),
+            4..8 => u64::from((address as *const u32).read_unaligned()),
+            _ => (address as *const u64).read_unaligned(),
+        }
+    }
+}

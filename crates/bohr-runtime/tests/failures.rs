@@ -1,0 +1,94 @@
+//! Every way to fail is told as what it is.
+
+mod harness;
+
+use bohr_event::{
+    FailureKind, ThreadIndex,
+    control::{Failure, LoadedObject, Outcome},
+};
+use bohr_schedule::{Plan, Rule};
+use harness::{Program, job, output};
+
+/// The outcome of one run with this argument.
+fn outcome(program: &Program, way: &str) -> Outcome {
+    let mut job = job(&Plan::new(Rule::Random), 1);
+    job.limits.events = 10_000;
+    job.limits.milliseconds = 300;
+    let mut reports = program.start_with(&[way]).run(&job);
+    reports.remove(0).outcome
+}
+
+fn failure(program: &Program, way: &str) -> Failure {
+    match outcome(program, way) {
+        Outcome::Failed(failure) => failure,
+        other => panic!("{way}: {other:?}"),
+    }
+}
+
+#[test]
+fn ways_to_fail() {
+    let program = Program::compile("failures.c");
+    let expected = [
+        ("crash", FailureKind::Crash { signal: 11 }),
+        ("overflow", FailureKind::Crash { signal: 11 }),
+        ("divide", FailureKind::Crash { signal: 8 }),
+        ("abort", FailureKind::Abort),
+        ("assert", FailureKind::Assertion),
+        ("spin", FailureKind::Livelock),
+        ("hang", FailureKind::TimeLimit),
+        ("bad-lock", FailureKind::Crash { signal: 11 }),
+        ("double-free", FailureKind::DoubleFree),
+        ("bad-free", FailureKind::Abort),
+        ("self-lock", FailureKind::Deadlock),
+    ];
+    for (way, kind) in expected {
+        let failure = failure(&program, way);
+        assert_eq!(failure.kind, kind, "{way}: {}", failure.message);
+        assert_eq!(failure.thread, ThreadIndex(1), "{way}");
+        let state = failure
+            .states
+            .iter()
+            .find(|state| state.thread == ThreadIndex(1));
+        let frames = &state.expect("the failing thread is told").frames;
+        assert!(!frames.is_empty(), "{way}");
+    }
+    assert_eq!(outcome(&program, "exit"), Outcome::Exited { code: 3 });
+    assert_eq!(outcome(&program, "_exit"), Outcome::Exited { code: 4 });
+    assert_eq!(outcome(&program, "fine"), Outcome::Exited { code: 0 });
+}
+
+#[test]
+fn the_failing_place_is_in_the_program() {
+    let program = Program::compile("failures.c");
+    let mut template = program.start_with(&["crash"]);
+    let report = template.run(&job(&Plan::new(Rule::Random), 1)).remove(0);
+    let Outcome::Failed(failure) = report.outcome else {
+        panic!("it crashes")
+    };
+    let place = failure.place.expect("a crash has a place");
+    let object = &template.ready.objects[usize::from(place.object())];
+    let LoadedObject::Code { path, .. } = object else {
+        panic!("code: {object:?}")
+    };
+    assert_eq!(path, program.path.to_str().expect("a plain path"));
+}
+
+#[test]
+fn a_panic_is_a_failure_though_somebody_catches_it() {
+    let program = Program::compile("panics.rs");
+    let mut template = program.start();
+    let mut job = job(&Plan::new(Rule::Random), 1);
+    let report = template.run(&job).remove(0);
+    let Outcome::Failed(failure) = &report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert_eq!(failure.kind, FailureKind::Panic);
+    assert!(
+        output(&report).contains("on purpose"),
+        "{}",
+        output(&report)
+    );
+    job.policy.panics_fail = false;
+    let report = template.run(&job).remove(0);
+    assert_eq!(report.outcome, Outcome::Exited { code: 0 });
+}

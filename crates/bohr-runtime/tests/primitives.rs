@@ -1,0 +1,57 @@
+//! Every primitive keeps its promises under every strategy: the programs check
+//! themselves and end with 0.
+
+mod harness;
+
+use harness::Program;
+
+#[test]
+fn mutexes() {
+    Program::compile("mutexes.c").always_succeeds(15);
+}
+
+#[test]
+fn conditions() {
+    Program::compile("conditions.c").always_succeeds(15);
+}
+
+#[test]
+fn other_locks() {
+    Program::compile("locks.c").always_succeeds(15);
+}
+
+#[test]
+fn endings_of_threads() {
+    Program::compile("endings.c").always_succeeds(15);
+}
+
+#[test]
+fn c11_threads() {
+    Program::compile_with("threads_h.c", &["-std=c11"]).always_succeeds(15);
+}
+
+#[test]
+fn the_cpp_standard_library() {
+    Program::compile_with("standard.cpp", &["-std=c++20"]).always_succeeds(10);
+}
+
+#[test]
+fn the_rust_standard_library() {
+    Program::compile("standard.rs").always_succeeds(10);
+}
+
+#[test]
+fn raw_futexes() {
+    Program::compile("futexes.c").always_succeeds(15);
+}
+
+#[test]
+fn five_hundred_threads() {
+    let reports = Program::compile("crowd.c").always_succeeds(1);
+    assert!(reports.iter().all(|report| report.threads == 501));
+}
+
+#[test]
+fn pipes_and_sockets() {
+    Program::compile("streams.c").always_succeeds(5);
+}

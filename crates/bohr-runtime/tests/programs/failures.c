@@ -1,0 +1,61 @@
+// One way to fail per argument.
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int *nowhere;
+static volatile int zero;
+static volatile int *volatile no_block = &zero;
+
+__attribute__((noinline)) static int overflow(int depth) {
+    volatile char space[4096];
+    space[depth % 4096] = 1;
+    return depth < 0 ? 0 : overflow(depth + 1) + space[0];
+}
+
+static void *work(void *way) {
+    if (!strcmp(way, "crash"))
+        *nowhere = 1;
+    if (!strcmp(way, "overflow"))
+        overflow(0);
+    if (!strcmp(way, "divide"))
+        exit(100 / zero);
+    if (!strcmp(way, "abort"))
+        abort();
+    if (!strcmp(way, "assert"))
+        assert(zero == 1);
+    if (!strcmp(way, "exit"))
+        exit(3);
+    if (!strcmp(way, "_exit"))
+        _exit(4);
+    if (!strcmp(way, "spin"))
+        for (;;)
+            sched_yield();
+    if (!strcmp(way, "hang"))
+        for (;;)
+            __asm__ volatile("");
+    if (!strcmp(way, "bad-lock"))
+        pthread_mutex_lock((pthread_mutex_t *)8);
+    if (!strcmp(way, "double-free")) {
+        void *volatile block = malloc(10);
+        free(block);
+        free(block);
+    }
+    if (!strcmp(way, "bad-free"))
+        free((void *)no_block);
+    if (!strcmp(way, "self-lock")) {
+        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&lock);
+    }
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    pthread_t thread;
+    pthread_create(&thread, 0, work, arguments[count - 1]);
+    pthread_join(thread, 0);
+    return 0;
+}
