@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -54,7 +55,8 @@ private:
         if (static_cast<int>(tour.size()) == cities) {
             const int closed = length + map[tour.back()][0];
             own = std::min(own, closed);
-            improve(closed);
+            if (closed < best.load()) // marker: bound-compared
+                improve(closed, tour);
             return;
         }
         for (int city = 1; city < cities; city++) {
@@ -67,21 +69,22 @@ private:
         }
     }
 
-    void improve(int length) {
+    void improve(int length, const std::vector<int> &tour) {
+        std::lock_guard guard(lock);
 #ifdef FIXED
-        int known = best.load();
-        while (length < known && !best.compare_exchange_weak(known, length))
-            ;
-#else
-        if (length < best.load())  // marker: bound-compared
-            best.store(length);    // marker: bound-lowered
+        if (length >= best.load())
+            return;
 #endif
+        bestTour = tour;
+        best.store(length); // marker: bound-lowered
     }
 
     const Map &map;
     const int cities;
     std::atomic<int> next{1};
+    std::mutex lock;
     std::atomic<int> best{INT_MAX};
+    std::vector<int> bestTour;
 };
 
 static int solve(const Map &map, int workers) {

@@ -72,7 +72,7 @@ pub fn compile(
         cause,
     })?;
     match exhibit.manifest.language {
-        Language::C => clang(&compilers.c, "-std=c17", exhibit, variant, &program)?,
+        Language::C => clang(&compilers.c, "-std=gnu17", exhibit, variant, &program)?,
         Language::Cpp => clang(&compilers.cpp, "-std=c++20", exhibit, variant, &program)?,
         Language::Rust => cargo(compilers, exhibit, variant, &program)?,
     }
