@@ -2,13 +2,13 @@
 //! Each benchmark has its own file. Figures are made with optimised code only,
 //! so a bench started from a debug build builds and starts the release build.
 
-use crate::{Command, bench_trace, shell};
+use crate::{Command, bench_control, bench_trace, shell};
 use std::process;
 use std::time::Duration;
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    about: "measure: trace",
+    about: "measure: control, trace",
     run,
 };
 
@@ -18,7 +18,7 @@ pub struct Bench {
     pub run: fn(&[String]) -> Result<(), String>,
 }
 
-const BENCHES: &[Bench] = &[bench_trace::BENCH];
+const BENCHES: &[Bench] = &[bench_control::BENCH, bench_trace::BENCH];
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let names = || BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>();

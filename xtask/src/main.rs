@@ -3,6 +3,7 @@
 //! which says so.
 
 mod bench;
+mod bench_control;
 mod bench_trace;
 mod demo;
 mod install;

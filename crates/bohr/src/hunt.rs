@@ -141,6 +141,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "runs_per_second": figures.runs_per_second(),
         "distinct_schedules": figures.distinct,
         "conflicting_pairs": figures.pairs,
+        "events_per_run": figures.events as f64 / (figures.runs as f64).max(1.0),
         "complete": result.complete,
         "strategy": first.map_or(args.strategy.to_string(), |found| found.bug.strategy.clone()),
         "seed": first.map_or(args.seed, |found| found.bug.seed),

@@ -14,7 +14,9 @@ fn processes(path: &Path) -> Vec<String> {
         std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == path)
     };
     let found = entries.filter(runs_it).map(|entry| entry.file_name());
-    found.map(|name| name.to_string_lossy().into_owned()).collect()
+    found
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Waits until `condition` holds; a minute is far more than any machine needs.
@@ -39,7 +41,9 @@ fn hunting(folder: &Folder) -> Child {
 }
 
 fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([name, &child.id().to_string()]).status();
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
     assert!(status.unwrap().success());
 }
 

@@ -1,0 +1,232 @@
+//! `cargo xtask bench control`: what control costs, against plain processes on
+//! the same machine in the same run. Everything is measured through the command
+//! line, as users meet it.
+
+mod bohr;
+
+use crate::bench::Bench;
+use bohr::{Bohr, Build};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+pub const BENCH: Bench = Bench {
+    name: "control",
+    run,
+};
+
+/// The targets.
+const LEAST_SCHEDULES: f64 = 5_000.0;
+const MOST_TIMES_BARE: f64 = 2.0;
+const MOST_HOOK: f64 = 5.0;
+const MOST_GROWTH: f64 = 0.05;
+
+const SCHEDULES: u64 = 20_000;
+const CLONES: u64 = 20_000;
+const WRITES: u64 = 20_000_000;
+const DECISIONS: u64 = 1_000_000;
+const REPLAYS: u64 = 10_000;
+const LONG_HUNT: u64 = 100_000;
+
+/// What was measured, and whether it is what it should be.
+struct Row {
+    what: String,
+    figure: String,
+    target: String,
+    met: bool,
+}
+
+fn run(_: &[String]) -> Result<(), String> {
+    let bohr = Bohr::build()?;
+    let mut rows = Vec::new();
+    for part in [schedules, hooks, resident, replays, growth] {
+        let new = part(&bohr)?;
+        new.iter().for_each(show);
+        rows.extend(new);
+    }
+    let missed: Vec<&str> = rows
+        .iter()
+        .filter(|row| !row.met)
+        .map(|row| &*row.what)
+        .collect();
+    match missed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("targets missed: {}", missed.join("; "))),
+    }
+}
+
+fn show(row: &Row) {
+    let mark = if row.met { "" } else { "  MISSED" };
+    println!("{:58} {:>22}   {}{mark}", row.what, row.figure, row.target);
+}
+
+fn row(what: impl Into<String>, figure: String, target: impl Into<String>, met: bool) -> Row {
+    Row {
+        what: what.into(),
+        figure,
+        target: target.into(),
+        met,
+    }
+}
+
+fn number(result: &Value, field: &str) -> Result<f64, String> {
+    result[field]
+        .as_f64()
+        .ok_or_else(|| format!("no number `{field}` in {result}"))
+}
+
+/// Schedules per second, against clones per second.
+fn schedules(bohr: &Bohr) -> Result<Vec<Row>, String> {
+    let bare = bohr.program("bare_clone", Build::Plain)?;
+    let begun = Instant::now();
+    bohr.start(&bare, &[&CLONES.to_string()])?;
+    let clones = CLONES as f64 / begun.elapsed().as_secs_f64();
+    let mut rows = vec![row(
+        "bare clone and wait, two processes",
+        format!("{clones:.0}/s"),
+        "",
+        true,
+    )];
+    for (build, name) in [
+        (Build::Plain, "unmodified"),
+        (Build::Bohr, "built with bohr"),
+    ] {
+        let program = bohr.program("three_threads", build)?;
+        let runs = SCHEDULES.to_string();
+        let result = bohr.json(
+            &["hunt", "--runs", &runs, "--strategy", "random"],
+            &program,
+            &[],
+            0,
+        )?;
+        let rate = number(&result, "runs_per_second")?;
+        let events = number(&result, "events_per_run")?;
+        rows.push(row(
+            format!("schedules of three threads, {events:.0} events, {name}"),
+            format!("{rate:.0}/s"),
+            format!("at least {LEAST_SCHEDULES:.0}/s"),
+            rate >= LEAST_SCHEDULES,
+        ));
+        rows.push(row(
+            "  bare clone and wait is faster by".to_string(),
+            format!("{:.2}x", clones / rate),
+            format!("at most {MOST_TIMES_BARE}x"),
+            clones / rate <= MOST_TIMES_BARE,
+        ));
+    }
+    Ok(rows)
+}
+
+/// The cost of one hooked access: a long run less a short one, less the same
+/// difference of a plain process.
+fn hooks(bohr: &Bohr) -> Result<Vec<Row>, String> {
+    let plain = bohr.program("accesses", Build::Plain)?;
+    let built = bohr.program("accesses", Build::Bohr)?;
+    let long = WRITES.to_string();
+    let native = timed(|| bohr.start(&plain, &["1", &long]))?;
+    let idle = timed(|| bohr.start(&plain, &["1", "1"]))?;
+    let controlled = |strategy: &str, threads: &str, writes: &str| {
+        timed(|| {
+            let words = [
+                "run",
+                "--run-time",
+                "10m",
+                "--run-events",
+                "1000000000",
+                "--strategy",
+                strategy,
+            ];
+            bohr.json(&words, &built, &[threads, writes], 0).map(drop)
+        })
+    };
+    let granted =
+        controlled("sequential", "1", &long)?.saturating_sub(controlled("sequential", "1", "1")?);
+    let per_access = |time: Duration, count: u64| time.as_secs_f64() * 1e9 / count as f64;
+    let hook = per_access(granted, WRITES) - per_access(native.saturating_sub(idle), WRITES);
+    let asked = controlled("random", "2", &DECISIONS.to_string())?;
+    let asked = asked.saturating_sub(controlled("random", "2", "1")?);
+    Ok(vec![
+        row(
+            "hooked access without a switch",
+            format!("{hook:.1} ns"),
+            format!("at most {MOST_HOOK} ns"),
+            hook <= MOST_HOOK,
+        ),
+        row(
+            "access with a decision, every second one a switch",
+            format!("{:.1} ns", per_access(asked, 2 * DECISIONS)),
+            "",
+            true,
+        ),
+    ])
+}
+
+fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<Duration, String> {
+    let begun = Instant::now();
+    work()?;
+    Ok(begun.elapsed())
+}
+
+/// A run against the memory that is resident at the fork point.
+fn resident(bohr: &Bohr) -> Result<Vec<Row>, String> {
+    let program = bohr.program("resident", Build::Plain)?;
+    let mut rows = Vec::new();
+    for size in ["1", "10", "100", "1024"] {
+        let words = [
+            "hunt",
+            "--runs",
+            "200",
+            "--jobs",
+            "1",
+            "--strategy",
+            "random",
+        ];
+        let result = bohr.json(&words, &program, &[size], 0)?;
+        let milliseconds = 1e3 / number(&result, "runs_per_second")?;
+        rows.push(row(
+            format!("run with {size} MiB resident, one worker"),
+            format!("{milliseconds:.2} ms"),
+            "",
+            true,
+        ));
+    }
+    Ok(rows)
+}
+
+fn replays(bohr: &Bohr) -> Result<Vec<Row>, String> {
+    let program = bohr.program("lost_update", Build::Plain)?;
+    bohr.json(&["hunt", "--output", "lost.bohr"], &program, &[], 1)?;
+    let times = REPLAYS.to_string();
+    let begun = Instant::now();
+    let all = bohr.replay(&["lost.bohr", "--times", &times])?;
+    let rate = REPLAYS as f64 / begun.elapsed().as_secs_f64();
+    let fresh = bohr.replay(&["lost.bohr", "--times", "100", "--fresh"])?;
+    let reproduced = number(&all, "reproduced")? as u64;
+    let reproduced_fresh = number(&fresh, "reproduced")? as u64;
+    Ok(vec![
+        row(
+            format!("replays that show the bug again, {rate:.0}/s"),
+            format!("{reproduced} of {REPLAYS}"),
+            "all",
+            reproduced == REPLAYS,
+        ),
+        row(
+            "replays in fresh processes",
+            format!("{reproduced_fresh} of 100"),
+            "all",
+            reproduced_fresh == 100,
+        ),
+    ])
+}
+
+/// Memory of bohr and its fork servers late in a long hunt, against early.
+fn growth(bohr: &Bohr) -> Result<Vec<Row>, String> {
+    let program = bohr.program("three_threads", Build::Plain)?;
+    let (early, late) = bohr.memory_over(LONG_HUNT, &program)?;
+    let growth = late as f64 / early as f64 - 1.0;
+    Ok(vec![row(
+        format!("memory after {LONG_HUNT} runs ({late} KiB), against a tenth of them"),
+        format!("{:+.1} %", growth * 100.0),
+        format!("at most {:+.0} %", MOST_GROWTH * 100.0),
+        growth <= MOST_GROWTH,
+    )])
+}
