@@ -160,6 +160,8 @@ pub struct Bug {
     pub signature: Signature,
     /// What the program said.
     pub message: String,
+    /// The last lines that the run printed.
+    pub printed: String,
     /// Every thread at that moment.
     pub threads: Vec<ThreadLine>,
     /// How many threads the run had.
@@ -378,6 +380,7 @@ mod tests {
                 cycle: vec![place(2)],
             },
             message: text.into(),
+            printed: text.into(),
             threads: Vec::new(),
             thread_count: 3,
             events: schedule.events(),

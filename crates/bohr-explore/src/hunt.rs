@@ -254,9 +254,13 @@ fn confirm(
     interrupted: &AtomicBool,
 ) -> Result<Finding, ExploreError> {
     let go_on = || !interrupted.load(Ordering::Relaxed);
-    let (reproduction, sources) = replay::once(subject, &bug, &go_on)?;
-    bug.sources = sources;
-    Ok(Finding { bug, reproduction })
+    let look = replay::once(subject, &bug, &go_on)?;
+    bug.sources = look.sources;
+    bug.printed = look.printed;
+    Ok(Finding {
+        bug,
+        reproduction: look.reproduction,
+    })
 }
 
 #[cfg(test)]

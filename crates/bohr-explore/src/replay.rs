@@ -13,7 +13,7 @@ use crate::server::{Server, Voice};
 use crate::sources::{self, Source};
 use crate::subject::Subject;
 use crate::verdict::judge;
-use bohr_event::control::{Detailing, Job, Outcome, RunReport};
+use bohr_event::control::{Detailing, Job, Outcome, Output, RunReport};
 use bohr_event::{FailureKind, Signature};
 use bohr_schedule::{Plan, Stop, read_report};
 use std::ops::ControlFlow;
@@ -54,30 +54,50 @@ pub struct Replays {
     pub same_hash: bool,
 }
 
+/// What a closer look at a bug shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Whether it is there.
+    pub reproduction: Reproduction,
+    /// The places that the run comes by.
+    pub sources: Vec<Source>,
+    /// The last lines that it prints.
+    pub printed: String,
+}
+
+/// Bytes of output that are looked at, and lines that are kept.
+const PRINTED: (u64, usize) = (1 << 20, 8);
+
 /// Replays the bug once, in a fresh process, and looks at every place that it
-/// comes by.
+/// comes by and at what it prints.
 ///
 /// # Errors
 /// If the program cannot be run.
-pub fn once(
-    subject: &Subject,
-    bug: &Bug,
-    go_on: &dyn Fn() -> bool,
-) -> Result<(Reproduction, Vec<Source>), ExploreError> {
+pub fn once(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Look, ExploreError> {
     let mut server = subject.serve(Voice::Muted, go_on)?;
     let mut atlas = subject.atlas(&server);
     let job = Job {
         trace: Detailing::Always,
         details: Detailing::Always,
+        output: Output::Capture { limit: PRINTED.0 },
         ..job(subject, bug, &atlas, 1)
     };
     let report = subject.run_once(&mut server, job, go_on)?;
     let reproduction = compare(&report, bug, &mut atlas);
-    let trace = report
-        .detail
-        .as_ref()
-        .map_or(&[][..], |detail| &detail.trace);
-    Ok((reproduction, sources::gather(trace, &mut atlas)))
+    let detail = report.detail.unwrap_or_default();
+    Ok(Look {
+        reproduction,
+        sources: sources::gather(&detail.trace, &mut atlas),
+        printed: last_lines(&detail.output),
+    })
+}
+
+/// The lines before a Rust backtrace say more than those in it.
+fn last_lines(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let said = text.lines().take_while(|line| *line != "stack backtrace:");
+    let lines: Vec<&str> = said.collect();
+    lines[lines.len().saturating_sub(PRINTED.1)..].join("\n")
 }
 
 /// Replays the bug `times` times; each in a fresh process if `fresh`. `show` is

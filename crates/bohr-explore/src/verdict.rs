@@ -1,6 +1,6 @@
 //! From what a run reported to whether it failed, and as which bug.
 
-use crate::atlas::Atlas;
+use crate::atlas::{Atlas, Spot};
 use crate::bug_file::{Oracle, ThreadLine};
 use bohr_event::control::{Failure, Outcome, RunReport, ThreadState};
 use bohr_event::{EventKind, FailureKind, Frame, Place, PlaceNumber, Signature, ThreadPath};
@@ -10,18 +10,22 @@ use std::process::{Command, Stdio};
 /// Frames that take part in a signature. More would tell callers apart, not bugs.
 const FRAMES: usize = 3;
 
-/// Functions of the Rust library that carry a panic to its hook.
-const PANIC_MACHINERY: [&str; 9] = [
+/// Functions that carry a panic to its hook, or a thread to its body: of every
+/// panic and every thread the same.
+const CARRIERS: [&str; 9] = [
     "core::panicking",
     "std::panicking",
     "std::rt::",
     "__rustc::rust_",
     "rust_begin_unwind",
     "rust_panic",
-    "core::result::unwrap_failed",
+    "std::sys::backtrace",
+    "core::ops::function",
     "core::option::unwrap_failed",
-    "core::option::expect_failed",
 ];
+
+/// Where the sources of the languages' own libraries lie.
+const LIBRARIES: [&str; 3] = ["/rustc/", "/usr/include/", "/usr/lib/"];
 
 /// A failure, as bohr tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,28 +163,75 @@ fn describe(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) -> Verdi
     }
 }
 
-/// The innermost frames that belong to the program.
+/// The innermost frames that the program's author wrote; if there are none, as
+/// in a program without line tables, the innermost outside the system's libraries.
 fn own_frames(state: &ThreadState, atlas: &mut Atlas) -> Vec<Frame> {
-    let mut frames = Vec::new();
-    for &number in &state.frames {
-        if frames.len() == FRAMES {
-            break;
-        }
-        if atlas.is_own_code(number) && !carries_panics(atlas, number) {
-            frames.push(Frame {
-                function: atlas.function(number),
-                place: atlas.place(number),
-            });
-        }
-    }
+    let outside: Vec<PlaceNumber> = state
+        .frames
+        .iter()
+        .copied()
+        .filter(|&frame| atlas.is_own_code(frame))
+        .collect();
+    let written: Vec<PlaceNumber> = outside
+        .iter()
+        .copied()
+        .filter(|&frame| !is_library(&outermost(atlas, frame)))
+        .collect();
+    let frames = if written.is_empty() { outside } else { written };
+    let frames = frames.into_iter().take(FRAMES);
     frames
+        .map(|number| Frame {
+            function: atlas.function(number),
+            place: atlas.place(number),
+        })
+        .collect()
 }
 
-fn carries_panics(atlas: &mut Atlas, number: PlaceNumber) -> bool {
-    let function = atlas.spot(number).function.unwrap_or_default();
-    PANIC_MACHINERY
-        .iter()
-        .any(|machinery| function.starts_with(machinery))
+/// The function that a frame really is, with all that is inlined into it.
+fn outermost(atlas: &mut Atlas, number: PlaceNumber) -> Spot {
+    atlas.spots(number).pop().unwrap_or_default()
+}
+
+/// Whether code belongs to the library of its language.
+fn is_library(spot: &Spot) -> bool {
+    let holds = |text: &Option<String>, parts: &[&str]| {
+        text.as_ref()
+            .is_some_and(|text| parts.iter().any(|part| text.contains(part)))
+    };
+    let begins = |text: &Option<String>, parts: &[&str]| {
+        text.as_ref()
+            .is_some_and(|text| parts.iter().any(|part| text.starts_with(part)))
+    };
+    begins(&spot.line, &LIBRARIES) || holds(&spot.function, &CARRIERS)
+}
+
+/// A stack for people: what the author wrote, and of each stretch of library
+/// code in between only the call that leads into it.
+fn stack(state: &ThreadState, atlas: &mut Atlas) -> Vec<String> {
+    let mut spots = Vec::new();
+    for &frame in &state.frames {
+        if atlas.is_own_code(frame) {
+            spots.extend(atlas.spots(frame));
+        }
+    }
+    let last_written = spots.iter().rposition(|spot| !is_library(spot));
+    spots.truncate(last_written.map_or(1, |last| last + 1));
+    let mut shown = Vec::new();
+    for (position, spot) in spots.iter().enumerate() {
+        let leads_in = spots
+            .get(position + 1)
+            .is_none_or(|outer| !is_library(outer));
+        let carrier = CARRIERS
+            .iter()
+            .any(|part| spot.function.as_deref().unwrap_or("").contains(part));
+        if !is_library(spot) || leads_in && !carrier {
+            shown.push(spot.to_string());
+        }
+    }
+    if shown.is_empty() {
+        shown.push(atlas.spot(state.operation.place).to_string());
+    }
+    shown
 }
 
 /// The places at which the threads of a cycle wait, beginning with the smallest.
@@ -247,19 +298,10 @@ fn line(
             (kind, None) => format!("waits to {}", verb(kind)),
         },
     };
-    let mut stack = Vec::new();
-    for &frame in &state.frames {
-        if atlas.is_own_code(frame) && !carries_panics(atlas, frame) {
-            stack.extend(atlas.spots(frame).iter().map(ToString::to_string));
-        }
-    }
-    if stack.is_empty() {
-        stack.push(atlas.spot(state.operation.place).to_string());
-    }
     ThreadLine {
         thread: name(state.thread),
         doing,
-        stack,
+        stack: stack(state, atlas),
     }
 }
 

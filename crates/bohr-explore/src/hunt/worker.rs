@@ -209,6 +209,7 @@ impl Desk<'_> {
             seed: report.seed,
             signature: verdict.signature,
             message: verdict.message,
+            printed: String::new(),
             threads: verdict.threads,
             thread_count: report.threads,
             events: report.events,

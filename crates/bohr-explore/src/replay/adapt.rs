@@ -174,6 +174,7 @@ fn consider(
         seed: report.seed,
         signature: verdict.signature,
         message: verdict.message,
+        printed: String::new(),
         threads: verdict.threads,
         thread_count: report.threads,
         events: report.events,

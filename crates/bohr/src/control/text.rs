@@ -13,7 +13,14 @@ const SHOWN_THREADS: usize = 12;
 
 /// What failed and where each thread was.
 pub fn describe_bug(bug: &Bug) -> String {
-    describe(&bug.signature, &bug.message, &bug.threads)
+    let mut text = describe(&bug.signature, &bug.message, &bug.threads);
+    if !bug.printed.trim().is_empty() && !bug.printed.contains(bug.message.trim()) {
+        text.push_str("\n  it printed:");
+        for line in bug.printed.lines() {
+            let _ = write!(text, "\n      {line}");
+        }
+    }
+    text
 }
 
 /// The same, of a run that is not kept.
