@@ -10,7 +10,7 @@ pub mod body;
 use crate::diagnostics::Diagnostics;
 use crate::merge::link_one;
 use bohr_event::FunctionId;
-use inkwell::context::Context;
+use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::{LLVMBuilderRef, LLVMValueRef};
 use inkwell::memory_buffer::MemoryBuffer;
@@ -124,10 +124,11 @@ impl Questions {
         context: &'ctx Context,
         module: &Module<'ctx>,
     ) -> Result<Questions, String> {
-        let text = MemoryBuffer::create_from_memory_range_copy(QUESTIONS.as_bytes(), "gates");
-        let questions = context
-            .create_module_from_ir(text)
-            .map_err(|message| message.to_string())?;
+        let questions = with_names(context, || {
+            let text = MemoryBuffer::create_from_memory_range_copy(QUESTIONS.as_bytes(), "gates");
+            context.create_module_from_ir(text)
+        });
+        let questions = questions.map_err(|message| message.to_string())?;
         questions.set_triple(&module.get_triple());
         questions.set_data_layout(&module.get_data_layout());
         // Only what is referred to is linked in: refer to it.
@@ -163,5 +164,18 @@ impl Questions {
             let mut number = LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(gate), 0);
             LLVMBuildCall2(builder, signature, function, &mut number, 1, c"".as_ptr())
         }
+    }
+}
+
+/// Text can be read only by a context that keeps the names of values.
+fn with_names<T>(context: &Context, read: impl FnOnce() -> T) -> T {
+    let context = context.as_ctx_ref();
+    // SAFETY: a live context; its setting is put back.
+    unsafe {
+        let discards = LLVMContextShouldDiscardValueNames(context);
+        LLVMContextSetDiscardValueNames(context, 0);
+        let result = read();
+        LLVMContextSetDiscardValueNames(context, discards);
+        result
     }
 }
