@@ -46,6 +46,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         program.memory() as f64 / instructions.max(1) as f64
     );
     println!("merging {merging:.1?}, sites {enumerating:.1?}, lowering {lowering:.1?}");
+    let known = |name: &str| bohr_program::external::find(name).is_some();
+    let declared = program
+        .functions
+        .values()
+        .filter(|function| function.body.is_none());
+    let names = declared.map(|function| &program.texts[function.name]);
+    let unknown: Vec<&str> = names.filter(|name| !known(name)).collect();
+    println!("not in the table of external functions: {unknown:?}");
     println!("opaque        {:?}", lowered.opaque);
     Ok(())
 }

@@ -125,7 +125,7 @@ static TABLE: LazyLock<HashMap<&'static str, External>> =
 /// What is known of a function outside the program, by its linkage name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static External> {
-    let mut name = name;
+    let mut name = without_rust_mangling(name);
     loop {
         match TABLE.get(name) {
             Some(external) => return Some(external),
@@ -134,6 +134,18 @@ pub fn find(name: &str) -> Option<&'static External> {
             None => return None,
         }
     }
+}
+
+/// The name of one of Rust's own runtime symbols, which are mangled as items of
+/// a crate `__rustc` whose hash changes with the compiler.
+fn without_rust_mangling(name: &str) -> &str {
+    let item = name
+        .strip_prefix("_RNvC")
+        .and_then(|rest| rest.split_once("7___rustc"));
+    item.map_or(name, |(_, rest)| {
+        let item = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        item.strip_prefix('_').unwrap_or(item)
+    })
 }
 
 /// Every function that the table knows, by name.
@@ -249,6 +261,13 @@ mod tests {
             Use::WRITES
         );
         assert_eq!(find("llvm.unheard.of.i32"), None);
+    }
+
+    #[test]
+    fn rust_mangles_its_allocator() {
+        let mangled = "_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc";
+        assert_eq!(find(mangled), find("__rust_alloc"));
+        assert!(find(mangled).is_some());
     }
 
     #[test]
