@@ -19,6 +19,7 @@ mod function;
 pub mod graph;
 mod ids;
 mod instruction;
+pub mod interpret;
 mod layout;
 mod location;
 mod operands;

@@ -125,7 +125,7 @@ static TABLE: LazyLock<HashMap<&'static str, External>> =
 /// What is known of a function outside the program, by its linkage name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static External> {
-    let mut name = without_rust_mangling(name);
+    let mut name = plain_name(name);
     loop {
         match TABLE.get(name) {
             Some(external) => return Some(external),
@@ -136,9 +136,10 @@ pub fn find(name: &str) -> Option<&'static External> {
     }
 }
 
-/// The name of one of Rust's own runtime symbols, which are mangled as items of
-/// a crate `__rustc` whose hash changes with the compiler.
-fn without_rust_mangling(name: &str) -> &str {
+/// The name without the mangling of Rust's own runtime symbols, which are items
+/// of a crate `__rustc` whose hash changes with the compiler.
+#[must_use]
+pub fn plain_name(name: &str) -> &str {
     let item = name
         .strip_prefix("_RNvC")
         .and_then(|rest| rest.split_once("7___rustc"));

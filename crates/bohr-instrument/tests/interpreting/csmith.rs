@@ -1,0 +1,81 @@
+//! Random C programs by csmith, native and interpreted.
+
+use crate::native::{Native, bitcode, build, lowered, run};
+use bohr_program::interpret::{Settings, Status, Stop, interpret};
+use std::path::Path;
+use std::process::Command;
+
+/// What came of one program at one level of optimisation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same output and exit code.
+    Same,
+    /// The native program did not end in time, so there is nothing to compare.
+    NativeTooSlow,
+    /// The interpreter did not end within its steps.
+    InterpreterTooSlow,
+    /// The interpreter refused.
+    Refused(String),
+    /// Different output or exit code.
+    Different(String),
+}
+
+/// Seconds for the native program, and steps for the interpreter.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub seconds: u32,
+    pub steps: u64,
+}
+
+/// Where Debian puts csmith's headers.
+const HEADERS: &str = "-I/usr/include/csmith";
+
+/// Writes the program of a seed.
+pub fn generate(directory: &Path, seed: u64, options: &[&str]) -> String {
+    let output = Command::new("csmith")
+        .arg("--seed")
+        .arg(seed.to_string())
+        .args(options)
+        .output()
+        .expect("csmith runs (Debian: apt-get install csmith libcsmith-dev)");
+    assert!(output.status.success(), "csmith failed for seed {seed}");
+    let source = directory.join("random.c");
+    std::fs::write(&source, output.stdout).expect("a file in a temporary directory");
+    source.display().to_string()
+}
+
+/// Compares the native program with the interpreted one.
+pub fn compare(directory: &Path, source: &str, level: &str, limits: Limits) -> Verdict {
+    let flags = [level, "-w", HEADERS, source];
+    let executable = build("clang-22", directory, &flags);
+    let native = match run(&executable, limits.seconds) {
+        Some(native) => native,
+        None => return Verdict::NativeTooSlow,
+    };
+    let program = lowered(&[bitcode("clang-22", directory, &flags)]);
+    let settings = Settings {
+        steps: limits.steps,
+        ..Settings::default()
+    };
+    match interpret(&program, &settings) {
+        Ok(finished) => {
+            let code = match finished.status {
+                Status::Exited(code) => Some(code),
+                Status::Aborted => None,
+            };
+            let interpreted = Native {
+                code,
+                output: finished.output,
+            };
+            match native == interpreted {
+                true => Verdict::Same,
+                false => {
+                    Verdict::Different(format!("{native:?} natively, {interpreted:?} interpreted"))
+                }
+            }
+        }
+        Err(Stop::Steps { .. }) => Verdict::InterpreterTooSlow,
+        Err(refusal @ Stop::NotModelled { .. }) => Verdict::Refused(refusal.to_string()),
+        Err(other) => Verdict::Different(other.to_string()),
+    }
+}
