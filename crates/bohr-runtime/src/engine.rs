@@ -11,6 +11,7 @@ use crate::{
     hooks,
     objects::OBJECTS,
     record::RECORD,
+    signals,
     spin::Sample,
     thread::{Life, Thread, Wait},
     verdict, waiting,
@@ -190,17 +191,49 @@ impl Engine {
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
         let spins = self.spins(thread, &operation);
-        if spins || !waiting::is_over(thread) || !self.take_leave() {
-            self.pending.borrow_mut()[thread.index.position()] = Pending { operation, spins };
-            self.reschedule();
-            let granted = self.take_leave();
-            assert!(granted, "a thread was picked without leave");
+        if spins || !waiting::is_possible(thread) || !self.take_leave() {
+            self.wait_for_turn(thread, Pending { operation, spins });
         }
         let woken = waiting::result(thread);
         self.executed(operation, woken == Woken::Expired);
         thread.wait.set(Wait::Nothing);
         thread.deadline.set(u64::MAX);
         woken
+    }
+
+    /// Waits until the operation has been picked and is possible. Signals that
+    /// come meanwhile are handled in between.
+    fn wait_for_turn(&self, thread: &'static Thread, pending: Pending) {
+        let (wait, deadline) = (thread.wait.get(), thread.deadline.get());
+        loop {
+            self.pending.borrow_mut()[thread.index.position()] = pending;
+            self.reschedule();
+            if waiting::is_possible(thread) {
+                let granted = self.take_leave();
+                assert!(granted, "a thread was picked without leave");
+                return;
+            }
+            let since = thread.since.get();
+            signals::deliver(thread, 0);
+            thread.begin(wait, deadline, since);
+            // A wake-up may have gone by while the handler ran; waits on
+            // conditions and futexes may end without one.
+            thread.woken.set(pending.operation.kind == EventKind::Wait);
+        }
+    }
+
+    /// Books the event of a signal's handler, which runs now.
+    pub fn handling(&self, operation: Operation) {
+        if !self.take_leave() {
+            let thread = self.current();
+            self.waits.set(self.waits.get() + 1);
+            thread.begin(Wait::Nothing, u64::MAX, self.waits.get());
+            self.set_pending(thread.index, operation);
+            self.reschedule();
+            let granted = self.take_leave();
+            assert!(granted, "a thread was picked without leave");
+        }
+        self.executed(operation, false);
     }
 
     /// The same at a point where the thread can be cancelled.

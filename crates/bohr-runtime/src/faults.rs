@@ -5,7 +5,7 @@ use crate::{
     engine::ENGINE,
     grant::CALLER,
     objects::OBJECTS,
-    system, unwind,
+    signals, system, unwind,
     verdict::{self, REPORTING},
 };
 use alloc::{format, string::String};
@@ -99,7 +99,7 @@ unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *
         return give_up(signal);
     }
     // SAFETY: the kernel's arguments are passed on.
-    if unsafe { crate::interpose::signal::program_handles(signal, info, context) } {
+    if unsafe { signals::program_handles(signal, info, context) } {
         return;
     }
     let mut place = OBJECTS.place(registers.instruction());

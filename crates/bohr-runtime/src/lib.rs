@@ -44,6 +44,7 @@ mod pool;
 mod real;
 mod record;
 mod server;
+mod signals;
 mod spin;
 mod system;
 mod thread;

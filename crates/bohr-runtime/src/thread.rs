@@ -32,6 +32,8 @@ pub enum Wait {
     End(ThreadIndex),
     /// Somebody has woken this thread from its wait on the object.
     Wake(usize),
+    /// A signal of this set is pending for this thread.
+    Signal(u64),
     /// The descriptor is ready for one of these `poll` events.
     Descriptor(i32, i16),
     /// Any of the descriptors of a `poll`, `select` or `epoll` call is ready:
@@ -89,6 +91,10 @@ pub struct Thread {
     pub region: usize,
     /// Cancellation.
     pub cancel: Cancel,
+    /// Signals sent to this thread that have not been handled, one bit each.
+    pub signals: Cell<u64>,
+    /// Signals that it does not want now.
+    pub mask: Cell<u64>,
     /// Whether it goes round in circles.
     pub spin: Spin,
     /// It left by `pthread_exit`, so its stack is not used again.
@@ -139,6 +145,8 @@ impl Thread {
             start: Cell::new(None),
             region,
             cancel: Cancel::default(),
+            signals: Cell::new(0),
+            mask: Cell::new(0),
             spin: Spin::default(),
             left_early: Cell::new(false),
         }

@@ -38,6 +38,7 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     thread.handle.set(handle);
     thread.stack.set(stack);
     thread.detached.set(wish.detached);
+    thread.mask.set(parent.mask.get());
     thread.start.set(Some(wish.start));
     let begin = operation(
         EventKind::Start,

@@ -5,12 +5,19 @@ use crate::{
     clock::CLOCK,
     engine::{ENGINE, Woken},
     layout::{Mutex, ReadWriteLock, Semaphore},
+    signals,
     thread::{Life, Thread, Wait},
 };
 use bohr_event::ThreadIndex;
 
-/// Whether the thread's pending operation is possible now.
+/// Whether the thread can go on: its pending operation is possible, or there is
+/// something to be done before it.
 pub fn is_over(thread: &Thread) -> bool {
+    is_possible(thread) || signals::is_due(thread)
+}
+
+/// Whether the thread's pending operation is possible now.
+pub fn is_possible(thread: &Thread) -> bool {
     thread.is_expired()
         || holds(thread, thread.wait.get())
         || thread.cancel.at_point.get() && thread.cancel.is_due()
@@ -40,6 +47,7 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Once(address) => read_word(address) & 1 == 0,
         Wait::End(other) => ENGINE.thread(other).life.get() != Life::Alive,
         Wait::Wake(_) => thread.woken.get(),
+        Wait::Signal(set) => signals::pending(thread) & set != 0,
         Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
         Wait::Check(check) => crate::descriptors::check(check),
     }

@@ -55,3 +55,8 @@ fn five_hundred_threads() {
 fn pipes_and_sockets() {
     Program::compile("streams.c").always_succeeds(5);
 }
+
+#[test]
+fn signals() {
+    Program::compile("signals.c").always_succeeds(10);
+}

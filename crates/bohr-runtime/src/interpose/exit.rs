@@ -1,6 +1,7 @@
 //! The ways in which a program ends: by itself, by an assertion, by a panic.
 
 use super::{caller, interpose};
+use crate::signals;
 use crate::{carrier::CarrierOnly, control, objects::OBJECTS, policy, real::real, system, verdict};
 use bohr_event::FailureKind;
 use core::{
@@ -63,7 +64,7 @@ interpose! {
 
     fn abort() -> ! {
         let place = caller();
-        if control::is_on() && !super::signal::program_catches(libc::SIGABRT) {
+        if control::is_on() && !signals::is_caught(libc::SIGABRT) {
             verdict::fail_at(FailureKind::Abort, "aborted", Some(OBJECTS.place(place)), 0);
         }
         let abort = real!(fn abort() -> !);
