@@ -2,13 +2,13 @@
 //! Each benchmark has its own file. Figures are made with optimised code only,
 //! so a bench started from a debug build builds and starts the release build.
 
-use crate::{Command, bench_control, bench_trace, shell};
+use crate::{Command, bench_control, bench_simplify, bench_trace, shell};
 use std::process;
 use std::time::Duration;
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    about: "measure: control, trace",
+    about: "measure: control, simplify, trace",
     run,
 };
 
@@ -18,7 +18,11 @@ pub struct Bench {
     pub run: fn(&[String]) -> Result<(), String>,
 }
 
-const BENCHES: &[Bench] = &[bench_control::BENCH, bench_trace::BENCH];
+const BENCHES: &[Bench] = &[
+    bench_control::BENCH,
+    bench_simplify::BENCH,
+    bench_trace::BENCH,
+];
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let names = || BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>();
@@ -39,6 +43,19 @@ pub fn processor_time() -> Duration {
     let status = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = status.split(' ').next().and_then(|word| word.parse().ok());
     Duration::from_nanos(nanoseconds.expect("Linux tells the processor time of a thread"))
+}
+
+/// Begins to watch the memory of this process anew.
+pub fn forget_peak_memory() {
+    std::fs::write("/proc/self/clear_refs", "5").expect("Linux forgets the peak when asked to");
+}
+
+/// The most memory that this process had since then, in bytes.
+pub fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
+    1024 * kilobytes.expect("Linux tells the peak memory of a process")
 }
 
 /// The same command, built for speed.

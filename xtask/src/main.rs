@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_control;
+mod bench_simplify;
 mod bench_trace;
 mod demo;
 mod install;

@@ -1,0 +1,81 @@
+//! Why a trace cannot be simplified.
+
+use crate::check::Difference;
+use bohr_event::{Diagnosis, EventKind, Fault, ThreadIndex};
+use bohr_trace::Sequence;
+
+/// What is wrong with a trace that no execution can have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// A thread does something before its start.
+    #[error("thread has not started")]
+    NotStarted,
+    /// A thread starts that nobody created.
+    #[error("nobody created the thread")]
+    NotCreated,
+    /// A thread starts, or is created, while it runs.
+    #[error("the thread runs already")]
+    RunsAlready,
+    /// A thread does something after its end.
+    #[error("the thread has ended")]
+    Ended,
+    /// A thread starts or ends another than itself.
+    #[error("the operation names another thread than the one that does it")]
+    OtherThread,
+    /// A join of a thread that never was.
+    #[error("the thread that is joined is unknown")]
+    UnknownThread,
+    /// A join returns before the thread has ended, as in a cycle of joins.
+    #[error("the thread that is joined has not ended")]
+    StillRuns,
+    /// A lock is taken that somebody has.
+    #[error("the lock is held already")]
+    Held,
+    /// A lock is given back that nobody has.
+    #[error("the lock is not held")]
+    NotHeld,
+    /// A barrier is left by one who never arrived.
+    #[error("the thread has not arrived at the barrier")]
+    NotArrived,
+}
+
+/// Why a trace was not simplified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimplifyError {
+    /// No execution has such a trace.
+    #[error("event {event} ({kind} by thread {thread}) cannot be: {reason}", thread = thread.0)]
+    Malformed {
+        /// The offending event.
+        event: Sequence,
+        /// What it is.
+        kind: EventKind,
+        /// Who did it.
+        thread: ThreadIndex,
+        /// What is wrong.
+        reason: Malformed,
+    },
+    /// More events than positions can count.
+    #[error("a trace of {0} events is too long to simplify; the longest has {max}", max = u32::MAX)]
+    TooLong(u64),
+    /// The checker refused what the search found.
+    #[error("the simplified order is wrong: {0}")]
+    Wrong(Difference),
+}
+
+impl Diagnosis for SimplifyError {
+    fn fault(&self) -> Fault {
+        match self {
+            SimplifyError::Malformed { .. } => Fault::Input,
+            SimplifyError::TooLong(_) => Fault::Unsupported,
+            SimplifyError::Wrong(_) => Fault::Internal,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(String::from(match self {
+            SimplifyError::Malformed { .. } => "record the run again: bohr replay BUG",
+            SimplifyError::TooLong(_) => "find a shorter failing run first: bohr reduce BUG",
+            SimplifyError::Wrong(_) => "keep the original schedule: bohr replay BUG",
+        }))
+    }
+}

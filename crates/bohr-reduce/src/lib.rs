@@ -1,0 +1,46 @@
+//! Makes an execution simple: the same steps of the same threads with the same
+//! values, in an order that passes from thread to thread as seldom as possible.
+//!
+//! This is the static step of SimTrace (Huang and Zhang, "An Efficient Static
+//! Trace Simplification Technique for Debugging Concurrent Programs", SAS
+//! 2011): reorder a trace within its dependence relation, without running
+//! anything. The relation stands in [`footprint`] and [`dependence`], the graph
+//! of Definition 6 in [`graph`]; the search in [`beam`], [`exact`] and
+//! [`window`] takes the place of Algorithm 2, which [`merge`] keeps for
+//! comparison; [`check`] proves each result.
+//!
+//! ```
+//! use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, control::Step};
+//! let step = |thread, object| Step {
+//!     thread: ThreadIndex(thread),
+//!     operation: Operation {
+//!         kind: EventKind::Write, order: MemoryOrder::Plain, size: 4, object, place: PlaceNumber(0),
+//!     },
+//! };
+//! // Two threads that take turns without need.
+//! let steps = [step(0, 0x10), step(1, 0x20), step(0, 0x10), step(1, 0x20)];
+//! let options = bohr_reduce::Options { whole_threads: false, ..Default::default() };
+//! let simplified = bohr_reduce::simplify(bohr_reduce::Execution::of(&steps), &options, &mut || true).unwrap();
+//! assert_eq!((simplified.report.switches_before, simplified.report.switches_after), (3, 1));
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod beam;
+pub mod check;
+pub mod dependence;
+mod error;
+pub mod exact;
+pub mod footprint;
+pub mod graph;
+mod lifecycle;
+pub mod merge;
+mod order;
+mod simplify;
+mod variables;
+pub mod window;
+
+pub use error::{Malformed, SimplifyError};
+pub use order::{Chain, Chains, Execution, Order, Run};
+pub use simplify::{Options, Report, Simplified, simplify};
+pub use variables::VariableNumber;

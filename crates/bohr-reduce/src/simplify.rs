@@ -1,0 +1,257 @@
+//! The static step as a whole: refuse what is no trace, build the graph, try
+//! several orders, improve the best, prove it, report.
+
+use crate::check::check;
+use crate::error::SimplifyError;
+use crate::footprint::Footprints;
+use crate::graph::{Graph, NodeCount};
+use crate::order::{Chain, Chains, Execution, Order};
+use crate::{beam, exact, lifecycle, window};
+use bohr_event::{EventKind, control::Step};
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the last event stays the last one. It is where a failing
+    /// execution ends, so an order with events behind it cannot be replayed.
+    pub pin_last: bool,
+    /// Whether threads other than the first must begin with their start.
+    pub whole_threads: bool,
+    /// Whether the result is checked. It takes a pass over the trace.
+    pub check: bool,
+    /// Beams of width 1, 2, 4 and so on up to this.
+    pub widest: usize,
+    /// States that the exact solver may look at before it gives up.
+    pub exact_states: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            pin_last: true,
+            whole_threads: true,
+            check: true,
+            widest: 64,
+            exact_states: 20_000,
+        }
+    }
+}
+
+/// What was found, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Events of the trace.
+    pub events: u64,
+    /// Threads that were alive at some time.
+    pub threads: u64,
+    /// Variables that several threads touch and some thread writes.
+    pub shared_variables: u64,
+    /// Nodes of the dependence graph.
+    pub graph_nodes: u64,
+    /// Switches of the trace.
+    pub switches_before: u64,
+    /// Switches of the simplified order.
+    pub switches_after: u64,
+    /// Of those, how many take the processor from a thread that could go on.
+    pub preemptive_after: u64,
+    /// Every order that respects the dependences has so many switches at least.
+    pub fewest_possible: u64,
+    /// Whether it is proven that no order has fewer switches.
+    pub optimal: bool,
+    /// Whether the checker went over the result.
+    pub verified: bool,
+}
+
+/// A simplified execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simplified {
+    /// The new order.
+    pub order: Order,
+    /// What was found.
+    pub report: Report,
+}
+
+/// Finds an order of the same events with as few switches as it can. Searches
+/// until there is nothing left to try or until `keep_going` says no; the best
+/// order so far is then the result.
+///
+/// # Errors
+/// If the steps are no trace of an execution, naming the offending event, or
+/// if the checker refuses the result, which would be a bug.
+pub fn simplify(
+    execution: Execution<'_>,
+    options: &Options,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> Result<Simplified, SimplifyError> {
+    let steps = execution.steps;
+    if u32::try_from(steps.len()).is_err() {
+        return Err(SimplifyError::TooLong(steps.len() as u64));
+    }
+    lifecycle::check(steps, options.whole_threads)?;
+    let chains = Chains::new(steps);
+    let footprints = Footprints::new(execution, &chains);
+    let graph = Graph::new(&chains, &footprints, options.pin_last);
+    let original = Order::of(steps);
+    let (runs, optimal) = search(&graph, options, keep_going);
+    let found = order(&graph, &chains, &runs);
+    // Maximal runs never lose against the order they started from, but the
+    // first beam need not pass through it.
+    let better = found.switches() <= original.switches();
+    let order = if better { found } else { original.clone() };
+    if options.check {
+        check(steps, &footprints, &order).map_err(SimplifyError::Wrong)?;
+    }
+    let report = Report {
+        events: steps.len() as u64,
+        threads: threads(steps, &chains),
+        shared_variables: shared_variables(&chains, &footprints),
+        graph_nodes: graph.nodes(),
+        switches_before: original.switches(),
+        switches_after: order.switches(),
+        preemptive_after: preemptive(steps, &chains, &graph, &order),
+        fewest_possible: if optimal {
+            order.switches()
+        } else {
+            graph.fewest_switches()
+        },
+        optimal,
+        verified: options.check,
+    };
+    Ok(Simplified { order, report })
+}
+
+/// The best runs that could be found, and whether none are better.
+fn search(
+    graph: &Graph,
+    options: &Options,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> (beam::Runs, bool) {
+    // The first beam always reaches the end: there has to be a result.
+    let first = beam::search(graph, 1, 0, u64::MAX, &mut || true);
+    let mut best = first.expect("a search without limit ends with an order");
+    let fewest = graph.fewest_switches();
+    let proven = |runs: &beam::Runs| runs.len() as u64 <= fewest + 1;
+    if proven(&best) {
+        return (best, true);
+    }
+    let start = vec![0; graph.chains()];
+    let end: Vec<NodeCount> = (0..graph.chains() as u32)
+        .map(|chain| graph.length(Chain(chain)))
+        .collect();
+    if keep_going()
+        && let Some(runs) = exact::solve(graph, &start, &end, options.exact_states, keep_going)
+    {
+        return (runs, true);
+    }
+    let mut width = 2;
+    while width <= options.widest && keep_going() && !proven(&best) {
+        let fewer_than = best.len() as u64;
+        if let Some(runs) = beam::search(graph, width, width as u64, fewer_than, keep_going) {
+            best = runs;
+        }
+        width *= 2;
+    }
+    if keep_going() && !proven(&best) {
+        best = window::improve(graph, best, keep_going);
+    }
+    let optimal = proven(&best);
+    (best, optimal)
+}
+
+/// Runs of nodes as an order of events.
+fn order(graph: &Graph, chains: &Chains, runs: &[Chain]) -> Order {
+    let mut order = Order::default();
+    let mut done = vec![0; graph.chains()];
+    for &chain in runs {
+        let start = done[chain.position()];
+        let end = beam::run(graph, &done, chain, graph.length(chain));
+        done[chain.position()] = end;
+        let events = graph.events_before(chain, end) - graph.events_before(chain, start);
+        if events > 0 {
+            order.push(chains.threads[chain.position()], u64::from(events));
+        }
+    }
+    order
+}
+
+/// An index counts once for each thread that had it.
+fn threads(steps: &[Step], chains: &Chains) -> u64 {
+    let mut starts = vec![0u64; chains.count()];
+    for (step, chain) in steps.iter().zip(&chains.of) {
+        starts[chain.position()] += u64::from(step.is_start());
+    }
+    starts.iter().map(|&starts| starts.max(1)).sum()
+}
+
+fn shared_variables(chains: &Chains, footprints: &Footprints) -> u64 {
+    #[derive(Clone, Copy, PartialEq)]
+    struct Use {
+        toucher: Option<Chain>,
+        several: bool,
+        written: bool,
+    }
+    let mut uses = vec![
+        Use {
+            toucher: None,
+            several: false,
+            written: false
+        };
+        footprints.variables()
+    ];
+    for (event, &chain) in chains.of.iter().enumerate() {
+        for touch in footprints.touches(event) {
+            let entry = &mut uses[touch.variable.0 as usize];
+            entry.several |= *entry.toucher.get_or_insert(chain) != chain;
+            entry.written |= touch.writes;
+        }
+    }
+    uses.iter()
+        .filter(|entry| entry.several && entry.written)
+        .count() as u64
+}
+
+/// Switches away from a thread whose next event does not wait for anything:
+/// it is no waiting operation, or nothing that it needs is missing.
+fn preemptive(steps: &[Step], chains: &Chains, graph: &Graph, order: &Order) -> u64 {
+    let mut lists: Vec<Vec<u32>> = chains
+        .lengths
+        .iter()
+        .map(|&length| Vec::with_capacity(length as usize))
+        .collect();
+    for (event, chain) in (0..).zip(&chains.of) {
+        lists[chain.position()].push(event);
+    }
+    let chain_of: std::collections::HashMap<_, _> =
+        chains.threads.iter().zip((0..).map(Chain)).collect();
+    let mut events = vec![0u64; chains.count()];
+    let mut nodes = vec![0; chains.count()];
+    let mut count = 0;
+    for (position, run) in order.runs().iter().enumerate() {
+        let chain = chain_of[&run.thread];
+        events[chain.position()] += run.events;
+        let done = events[chain.position()];
+        let node = &mut nodes[chain.position()];
+        while *node < graph.length(chain)
+            && u64::from(graph.events_before(chain, *node + 1)) <= done
+        {
+            *node += 1;
+        }
+        let Some(&next) = lists[chain.position()].get(done as usize) else {
+            continue;
+        };
+        let can_run =
+            beam::run(graph, &nodes, chain, graph.length(chain)) > nodes[chain.position()];
+        let waits = may_wait(steps[next as usize].operation.kind) && !can_run;
+        count += u64::from(!waits && position + 1 < order.runs().len());
+    }
+    count
+}
+
+/// Whether an operation of this kind can have to wait for another thread.
+fn may_wait(kind: EventKind) -> bool {
+    use EventKind::*;
+    matches!(
+        kind,
+        Join | Acquire | AcquireShared | Wait | Receive | Depart | Sleep
+    )
+}

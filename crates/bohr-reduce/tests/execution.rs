@@ -1,0 +1,167 @@
+//! The simplified trace of a random program drives the interpreter to the same
+//! end, and every thread reads the same values on the way.
+
+mod language;
+
+use bohr_reduce::footprint::Footprints;
+use bohr_reduce::graph::Graph;
+use bohr_reduce::{Execution, Options, Simplified, merge, simplify};
+use language::{Interpreter, Program, execute, picks, programs};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+
+fn replay(program: &Program, simplified: &Simplified) -> language::Outcome {
+    let mut interpreter = Interpreter::new(program);
+    for run in simplified.order.runs() {
+        for _ in 0..run.events {
+            interpreter.step(run.thread.position());
+        }
+    }
+    interpreter.outcome()
+}
+
+/// The fewest switches of any order of the trace that respects its pairwise
+/// dependences: all states, no bound, no maximal runs.
+fn fewest(steps: &[bohr_event::control::Step], footprints: &Footprints) -> u64 {
+    use std::collections::HashMap;
+    let threads = 1 + steps
+        .iter()
+        .map(|step| step.thread.position())
+        .max()
+        .unwrap_or(0);
+    let mut chains: Vec<Vec<usize>> = vec![Vec::new(); threads];
+    steps
+        .iter()
+        .enumerate()
+        .for_each(|(event, step)| chains[step.thread.position()].push(event));
+    let depend = |a: usize, b: usize| {
+        footprints.touches(a).any(|x| {
+            footprints
+                .touches(b)
+                .any(|y| x.variable == y.variable && (x.writes || y.writes))
+        })
+    };
+    let needs: Vec<Vec<usize>> = (0..steps.len())
+        .map(|event| (0..event).filter(|&before| depend(before, event)).collect())
+        .collect();
+    let mut level: HashMap<(Vec<usize>, usize), u64> = (0..threads)
+        .map(|thread| ((vec![0; threads], thread), 0))
+        .collect();
+    for _ in 0..steps.len() {
+        let mut next: HashMap<(Vec<usize>, usize), u64> = HashMap::new();
+        for ((done, last), switches) in &level {
+            let is_done = |event: usize| {
+                let thread = steps[event].thread.position();
+                chains[thread][..done[thread]].contains(&event)
+            };
+            for thread in 0..threads {
+                let Some(&event) = chains[thread].get(done[thread]) else {
+                    continue;
+                };
+                if needs[event].iter().all(|&before| is_done(before)) {
+                    let mut done = done.clone();
+                    done[thread] += 1;
+                    let switches = switches + u64::from(thread != *last);
+                    let entry = next.entry((done, thread)).or_insert(u64::MAX);
+                    *entry = (*entry).min(switches);
+                }
+            }
+        }
+        level = next;
+    }
+    level.values().copied().min().unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn simplified_executions_end_alike(program in programs(5, 9), seed: u64, pin_last: bool) {
+        let (steps, pending, outcome) = execute(&program, picks(seed));
+        let execution = Execution { steps: &steps, pending: &pending };
+        let options = Options { pin_last, exact_states: 300, ..Options::default() };
+        let simplified = simplify(execution, &options, &mut || true).unwrap();
+        prop_assert!(simplified.report.switches_after <= simplified.report.switches_before);
+        prop_assert!(simplified.report.fewest_possible <= simplified.report.switches_after);
+        prop_assert_eq!(replay(&program, &simplified), outcome);
+        if pin_last {
+            let last = simplified.order.runs().last().map(|run| run.thread);
+            prop_assert_eq!(last, steps.last().map(|step| step.thread));
+        }
+    }
+
+    #[test]
+    fn an_interrupted_search_still_gives_an_order(program in programs(4, 9), seed: u64, patience in 0usize..6) {
+        let (steps, pending, outcome) = execute(&program, picks(seed));
+        let execution = Execution { steps: &steps, pending: &pending };
+        let mut left = patience;
+        let options = Options { exact_states: 0, ..Options::default() };
+        let simplified = simplify(execution, &options, &mut || { left = left.saturating_sub(1); left > 0 }).unwrap();
+        prop_assert_eq!(replay(&program, &simplified), outcome);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn what_is_called_optimal_is(program in programs(3, 4), seed: u64) {
+        let (steps, pending, _) = execute(&program, picks(seed));
+        let execution = Execution { steps: &steps, pending: &pending };
+        prop_assume!(steps.len() < 40);
+        let options = Options { pin_last: false, ..Options::default() };
+        let simplified = simplify(execution, &options, &mut || true).unwrap();
+        let chains = bohr_reduce::Chains::new(&steps);
+        let fewest = fewest(&steps, &Footprints::new(execution, &chains));
+        prop_assert!(simplified.report.optimal);
+        prop_assert_eq!(simplified.report.switches_after, fewest);
+        let heuristic = simplify(execution, &Options { exact_states: 0, ..options }, &mut || true).unwrap();
+        prop_assert!(heuristic.report.fewest_possible <= fewest);
+    }
+}
+
+/// Without the exact solver, how far are we from what it says? And how far is
+/// the paper's greedy merging?
+#[test]
+fn the_search_is_near_the_optimum_and_beats_merging() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut best, mut found, mut merged) = (0, 0, 0);
+    for seed in 0..60 {
+        let program = programs(6, 14).new_tree(&mut runner).unwrap().current();
+        let (steps, pending, _) = execute(&program, picks(seed));
+        let execution = Execution {
+            steps: &steps,
+            pending: &pending,
+        };
+        let options = Options {
+            pin_last: false,
+            exact_states: 200_000,
+            ..Options::default()
+        };
+        let exact = simplify(execution, &options, &mut || true).unwrap().report;
+        if !exact.optimal {
+            continue;
+        }
+        let heuristic = simplify(
+            execution,
+            &Options {
+                exact_states: 0,
+                ..options
+            },
+            &mut || true,
+        )
+        .unwrap()
+        .report;
+        let chains = bohr_reduce::Chains::new(&steps);
+        let graph = Graph::new(&chains, &Footprints::new(execution, &chains), false);
+        best += exact.switches_after;
+        found += heuristic.switches_after;
+        merged += merge::switches_after_merging(&graph, |_| {});
+    }
+    assert!(best > 200, "the sample is too small: {best}");
+    assert!(
+        found * 100 <= best * 105,
+        "{found} switches where {best} would do"
+    );
+    assert!(found <= merged, "{found} switches, merging has {merged}");
+}

@@ -1,0 +1,190 @@
+//! Traces that no execution has are refused, and the offending event is named;
+//! whatever is not refused is simplified and proven. Orders that break a
+//! dependence do not pass the checker.
+
+use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, control::Step};
+use bohr_reduce::check::check;
+use bohr_reduce::footprint::Footprints;
+use bohr_reduce::{Chains, Execution, Malformed, Options, Order, SimplifyError, simplify};
+use proptest::prelude::*;
+
+fn step(thread: u32, kind: EventKind, object: u64) -> Step {
+    Step {
+        thread: ThreadIndex(thread),
+        operation: Operation {
+            kind,
+            order: MemoryOrder::Plain,
+            size: 0,
+            object,
+            place: PlaceNumber(0),
+        },
+    }
+}
+
+#[test]
+fn impossible_events_are_named() {
+    use EventKind::*;
+    let object = |thread: u32| ThreadIndex(thread).object();
+    let lock = 0x10;
+    // The last event of each is the offending one.
+    let cases: Vec<(Vec<Step>, Malformed)> = vec![
+        (
+            vec![step(0, Start, object(0)), step(0, Release, lock)],
+            Malformed::NotHeld,
+        ),
+        (
+            vec![step(0, Acquire, lock), step(0, Acquire, lock)],
+            Malformed::Held,
+        ),
+        (
+            vec![step(0, AcquireShared, lock), step(0, Acquire, lock)],
+            Malformed::Held,
+        ),
+        (
+            vec![step(0, Acquire, lock), step(0, AcquireShared, lock)],
+            Malformed::Held,
+        ),
+        (
+            vec![step(0, AcquireShared, lock), step(0, Release, lock)],
+            Malformed::NotHeld,
+        ),
+        (vec![step(0, ReleaseShared, lock)], Malformed::NotHeld),
+        (
+            vec![step(0, Read, lock), step(0, Join, object(7))],
+            Malformed::UnknownThread,
+        ),
+        (vec![step(0, Join, 0x77)], Malformed::UnknownThread),
+        (
+            vec![step(0, Read, lock), step(1, Read, lock)],
+            Malformed::NotStarted,
+        ),
+        (
+            vec![step(0, Read, lock), step(1, Start, object(1))],
+            Malformed::NotCreated,
+        ),
+        (
+            vec![step(0, Fork, object(1)), step(1, Read, lock)],
+            Malformed::NotStarted,
+        ),
+        (
+            vec![step(0, Fork, object(1)), step(1, Start, object(2))],
+            Malformed::OtherThread,
+        ),
+        (
+            vec![step(0, Fork, object(1)), step(0, Fork, object(1))],
+            Malformed::RunsAlready,
+        ),
+        (
+            vec![step(0, Exit, object(0)), step(0, Read, lock)],
+            Malformed::Ended,
+        ),
+        (vec![step(0, Depart, lock)], Malformed::NotArrived),
+        // Two that join each other.
+        (
+            vec![
+                step(0, Fork, object(1)),
+                step(1, Start, object(1)),
+                step(1, Join, object(0)),
+            ],
+            Malformed::StillRuns,
+        ),
+    ];
+    for (steps, expected) in cases {
+        let offender = *steps.last().unwrap();
+        match simplify(Execution::of(&steps), &Options::default(), &mut || true) {
+            Err(SimplifyError::Malformed {
+                event,
+                kind,
+                thread,
+                reason,
+            }) => {
+                assert_eq!(reason, expected);
+                assert_eq!(
+                    (event.0 as usize, kind, thread),
+                    (steps.len() - 1, offender.operation.kind, offender.thread)
+                );
+            }
+            other => panic!("{expected:?} expected, not {other:?}"),
+        }
+    }
+}
+
+fn any_steps(kinds: &'static [EventKind]) -> impl Strategy<Value = Vec<Step>> {
+    let step = (0u32..4, 0..kinds.len(), 0u64..6, 0u32..6, any::<bool>()).prop_map(
+        move |(thread, kind, object, size, names_thread)| Step {
+            thread: ThreadIndex(thread),
+            operation: Operation {
+                kind: kinds[kind],
+                order: MemoryOrder::Plain,
+                size,
+                object: if names_thread {
+                    ThreadIndex(object as u32).object()
+                } else {
+                    4 * object
+                },
+                place: PlaceNumber(0),
+            },
+        },
+    );
+    prop::collection::vec(step, 0..40)
+}
+
+/// What depends on what, by the definition: every pair of events.
+fn respects(steps: &[Step], footprints: &Footprints, order: &[usize]) -> bool {
+    let depend = |a: usize, b: usize| {
+        steps[a].thread == steps[b].thread
+            || footprints.touches(a).any(|x| {
+                footprints
+                    .touches(b)
+                    .any(|y| x.variable == y.variable && (x.writes || y.writes))
+            })
+    };
+    (0..order.len()).all(|late| {
+        (0..late).all(|early| order[early] < order[late] || !depend(order[early], order[late]))
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_events_are_refused_or_simplified(steps in any_steps(&EventKind::ALL), whole_threads: bool) {
+        let options = Options { whole_threads, exact_states: 200, ..Options::default() };
+        match simplify(Execution::of(&steps), &options, &mut || true) {
+            Ok(simplified) => {
+                prop_assert!(simplified.report.verified);
+                prop_assert!(simplified.report.switches_after <= simplified.report.switches_before);
+            }
+            Err(SimplifyError::Malformed { event, .. }) => prop_assert!((event.0 as usize) < steps.len()),
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+    }
+
+    #[test]
+    fn the_checker_agrees_with_the_definition(
+        steps in any_steps(&[EventKind::Read, EventKind::Write, EventKind::Signal, EventKind::Wait, EventKind::External, EventKind::Alloc, EventKind::Free]),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 40),
+    ) {
+        let chains = Chains::new(&steps);
+        let footprints = Footprints::new(Execution::of(&steps), &chains);
+        // A random order that keeps program order.
+        let mut waiting: Vec<ThreadIndex> = steps.iter().map(|step| step.thread).collect();
+        let mut order = Order::default();
+        for pick in picks {
+            if waiting.is_empty() {
+                break;
+            }
+            order.push(waiting.remove(pick.index(waiting.len())), 1);
+        }
+        let events: Vec<usize> = order.events(&steps).collect();
+        prop_assert_eq!(check(&steps, &footprints, &order).is_ok(), respects(&steps, &footprints, &events));
+    }
+
+    #[test]
+    fn a_missing_or_invented_event_is_refused(steps in any_steps(&[EventKind::Read]), thread in 0u32..5) {
+        prop_assume!(!steps.is_empty());
+        let footprints = Footprints::new(Execution::of(&steps), &Chains::new(&steps));
+        prop_assert!(check(&steps, &footprints, &Order::of(&steps[1..])).is_err());
+        let mut longer = Order::of(&steps);
+        longer.push(ThreadIndex(thread), 1);
+        prop_assert!(check(&steps, &footprints, &longer).is_err());
+    }
+}
