@@ -6,6 +6,7 @@
 //!   0x1000_0000_0000  arena      the runtime's own memory
 //!   0x1200_0000_0000  main       stack of the main thread
 //!   0x1300_0000_0000  stacks     one slot per thread
+//!   0x1400_0000_0000  shadow     one byte per 16 bytes of heap
 //!   0x2000_0000_0000  heap       one region per thread path
 //! ```
 
@@ -22,8 +23,15 @@ pub const STACKS: usize = 0x1300_0000_0000;
 /// Unmapped space between stacks, so that running over the end faults.
 pub const STACK_GAP: usize = 64 << 10;
 
-/// First heap region.
+/// One byte for every 16 bytes of heap, not 0 where they have been freed.
+pub const SHADOW: usize = 0x1400_0000_0000;
+
+/// First heap region. The bits of a heap address above [`HEAP_BITS`] are those
+/// of this one, and of no other address: hooks test for that.
 pub const HEAP: usize = 0x2000_0000_0000;
+/// Size of the whole heap, as a power of two.
+pub const HEAP_BITS: u32 = 44;
+const _: () = assert!(HEAP_REGION * HEAP_REGIONS == 1 << HEAP_BITS && HEAP >> HEAP_BITS == 2);
 /// Size of a heap region.
 pub const HEAP_REGION: usize = 4 << 30;
 /// Number of heap regions.
@@ -31,5 +39,5 @@ pub const HEAP_REGIONS: usize = 4096;
 
 /// Whether the address lies in the target's heap.
 pub fn in_heap(address: usize) -> bool {
-    (HEAP..HEAP + HEAP_REGION * HEAP_REGIONS).contains(&address)
+    address >> HEAP_BITS == HEAP >> HEAP_BITS
 }

@@ -346,6 +346,12 @@ impl Engine {
     /// picks the thread that called.
     fn reschedule(&self) {
         self.settle();
+        if waiting::is_in_circle(self.current()) {
+            verdict::fail(
+                FailureKind::Deadlock,
+                "threads wait for each other in a circle",
+            );
+        }
         let before = self.current.get();
         let grant = self.decide();
         self.reserve.set(grant.events);

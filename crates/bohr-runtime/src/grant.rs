@@ -1,6 +1,7 @@
 //! How many more events the running thread may execute without asking, where
 //! the hooks' assembly can count it down.
 
+use crate::addresses;
 use core::cell::UnsafeCell;
 
 /// A number that hooks written in assembly and the engine share.
@@ -46,3 +47,7 @@ pub static CALL_SITE: Shared64 = Shared64::new(0);
 /// The widest vector registers that any module may use at a hook: the numbers
 /// of `bohr_event::abi::Vectors`.
 pub static VECTORS: Shared64 = Shared64::new(0);
+
+/// Added to a heap address divided by 16, it gives the address of its shadow.
+pub static SHADOW_OFFSET: Shared64 =
+    Shared64::new((addresses::SHADOW - addresses::HEAP / 16) as u64);

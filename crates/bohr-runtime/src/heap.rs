@@ -14,12 +14,14 @@
 
 mod block;
 mod region;
+pub mod shadow;
 
 pub use block::{Header, State};
 
 use crate::{addresses, carrier::CarrierOnly, control};
 use alloc::vec::Vec;
 use block::SIZE as HEADER;
+use bohr_event::ThreadIndex;
 use core::{
     cell::{Cell, RefCell},
     sync::atomic::{AtomicBool, Ordering},
@@ -98,7 +100,7 @@ fn region(number: usize) -> Option<&'static mut Region> {
     let start = addresses::HEAP + number * addresses::HEAP_REGION;
     let (word, bit) = (&HEAP.mapped[number / 64], 1 << (number % 64));
     if word.get() & bit == 0 {
-        if !Region::map(start) {
+        if !Region::map(start) || !shadow::map(start) {
             return None;
         }
         word.set(word.get() | bit);
@@ -162,4 +164,18 @@ pub fn usable(payload: usize) -> usize {
         Ok(start) => Header::of(start).size() - (payload - start),
         Err(_) => 0,
     }
+}
+
+/// The block in quarantine that the address lies in: its payload and size, and
+/// the thread that freed it. Slow: for the end of a failing run.
+pub fn freed_block(address: usize) -> Option<(usize, usize, ThreadIndex)> {
+    if !addresses::in_heap(address) || !shadow::is_freed(address) {
+        return None;
+    }
+    let mut payload = address & !(HEADER - 1);
+    while shadow::is_freed(payload - HEADER) {
+        payload -= HEADER;
+    }
+    let header = Header::of(payload);
+    Some((payload, header.size(), header.freed_by()))
 }

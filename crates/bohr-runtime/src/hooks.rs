@@ -5,14 +5,17 @@
 //! every register but `rax` and `r11` as it was, vector registers included.
 
 use crate::{
+    addresses::HEAP_BITS,
     control,
     engine::ENGINE,
-    grant::{CALL_SITE, GRANT, LAST_PLACE, VECTORS},
+    grant::{CALL_SITE, GRANT, LAST_PLACE, SHADOW_OFFSET, VECTORS},
+    heap,
     objects::OBJECTS,
-    patch,
+    patch, verdict,
 };
+use alloc::format;
 use bohr_event::{
-    EventKind, MemoryOrder, Operation,
+    EventKind, FailureKind, MemoryOrder, Operation,
     abi::{ABI_VERSION, Hooks, MODULE_MAGIC, Module, SiteInfo},
 };
 use core::arch::naked_asm;
@@ -96,6 +99,39 @@ unsafe extern "C" fn access() {
     )
 }
 
+/// The same where freed memory is watched: the shadow of heap addresses is
+/// looked at first.
+#[unsafe(naked)]
+unsafe extern "C" fn watched_access() {
+    naked_asm!(
+        "mov rax, rsi",
+        "shr rax, {heap_bits}",
+        "cmp eax, 2",
+        "jne 5f",
+        "mov rax, rsi",
+        "shr rax, 4",
+        "add rax, [rip + {shadow}]",
+        "cmp byte ptr [rax], 0",
+        "jne 2f",
+        "5:",
+        "sub qword ptr [rip + {grant}], 1",
+        "jb 6f",
+        "add r11d, edi",
+        "mov [rip + {last}], r11",
+        "ret",
+        "6:",
+        "mov qword ptr [rip + {grant}], 0",
+        "2:",
+        slow_path!("{slow}"),
+        heap_bits = const HEAP_BITS,
+        shadow = sym SHADOW_OFFSET,
+        grant = sym GRANT,
+        last = sym LAST_PLACE,
+        vectors = sym VECTORS,
+        slow = sym slow_access,
+    )
+}
+
 /// An access of a size known only now. Rare, so it has no fast path.
 #[unsafe(naked)]
 unsafe extern "C" fn range() {
@@ -154,28 +190,55 @@ pub fn site_operation(site: u32, address: usize, length: Option<usize>) -> Opera
 
 extern "C" fn slow_access(site: u32, address: usize) {
     if control::is_on() {
-        ENGINE.step(site_operation(site, address, None));
+        let operation = site_operation(site, address, None);
+        ENGINE.step(operation);
+        refuse_freed(&operation);
     }
+}
+
+/// The operation happens now: it must not touch freed memory.
+fn refuse_freed(operation: &Operation) {
+    let first = operation.object as usize;
+    let last = first.saturating_add(operation.size.saturating_sub(1) as usize);
+    let Some((address, (_, size, by))) = [first, last]
+        .into_iter()
+        .find_map(|address| Some((address, heap::freed_block(address)?)))
+    else {
+        return;
+    };
+    let by = &ENGINE.thread(by).path;
+    let message = format!(
+        "{} of {} bytes at {address:#x}, in a heap block of {size} bytes that thread {by} has freed",
+        operation.kind, operation.size
+    );
+    verdict::fail_at(
+        FailureKind::UseAfterFree,
+        &message,
+        Some(operation.place),
+        address,
+    )
 }
 
 extern "C" fn slow_range(site: u32, address: usize, length: usize) {
     if control::is_on() && length > 0 {
-        ENGINE.step(site_operation(site, address, Some(length)));
+        let operation = site_operation(site, address, Some(length));
+        ENGINE.step(operation);
+        refuse_freed(&operation);
     }
 }
 
 extern "C" fn slow_copy(site: u32, destination: usize, source: usize, length: usize) {
     if control::is_on() && length > 0 {
         let write = site_operation(site, destination, Some(length));
-        ENGINE.step(Operation {
-            kind: EventKind::Read,
-            object: source as u64,
-            ..write
-        });
-        ENGINE.step(Operation {
-            kind: EventKind::Write,
-            ..write
-        });
+        for (kind, address) in [(EventKind::Read, source), (EventKind::Write, destination)] {
+            let operation = Operation {
+                kind,
+                object: address as u64,
+                ..write
+            };
+            ENGINE.step(operation);
+            refuse_freed(&operation);
+        }
     }
 }
 
@@ -205,7 +268,7 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
     unsafe {
         *description.base = base;
         *description.hooks = Hooks {
-            access: access as *const (),
+            access: watched_access as *const (),
             range: range as *const (),
             copy: copy as *const (),
             fence: fence as *const (),
@@ -223,6 +286,16 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __bohr_unregister(module: *mut Module) {
     OBJECTS.remove_module(module);
+}
+
+/// Whether accesses look out for freed memory.
+pub fn watch_freed(watched: bool) {
+    heap::shadow::keep(watched && OBJECTS.any_sites());
+    let entry = if watched { watched_access } else { access };
+    OBJECTS.each_module(|module| {
+        // SAFETY: registered modules are loaded, and their table is writable.
+        unsafe { (*(*module).hooks).access = entry as *const () };
+    });
 }
 
 /// Switches all sites of all modules on or off.

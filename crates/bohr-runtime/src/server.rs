@@ -5,6 +5,7 @@ use crate::{
     channel::Channel,
     child,
     faults::{self, WATCHDOG},
+    hooks,
     ledger::Ledger,
     notices,
     objects::OBJECTS,
@@ -181,6 +182,7 @@ fn prepare(job: &Job) -> Result<Plan, alloc::string::String> {
     }
     output::prepare(job.output)
         .map_err(|error| format!("cannot redirect output: error {error}"))?;
+    hooks::watch_freed(job.policy.watch_freed);
     postcard::from_bytes(&job.plan).map_err(|_| "the plan is not one of this version's".to_string())
 }
 

@@ -86,3 +86,19 @@ pub fn holder(thread: &Thread) -> Option<ThreadIndex> {
     });
     found
 }
+
+/// Whether the thread waits, in the end, for itself: for somebody who waits for
+/// somebody … who waits for it, none of them for a time only.
+pub fn is_in_circle(thread: &Thread) -> bool {
+    let mut waiting = thread.index;
+    for _ in 0..ENGINE.live_count() {
+        let link = ENGINE.thread(waiting);
+        let hopeless = link.deadline.get() == u64::MAX && !is_over(link);
+        match holder(link) {
+            Some(next) if hopeless && next == thread.index => return true,
+            Some(next) if hopeless => waiting = next,
+            _ => return false,
+        }
+    }
+    false
+}

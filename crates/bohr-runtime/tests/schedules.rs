@@ -57,6 +57,25 @@ fn a_seed_names_a_run() {
     assert_eq!(first, program.start().run(&plan), "in a fresh process");
 }
 
+/// Events tell addresses of globals, stacks and heap blocks, so equal reports
+/// mean equal addresses.
+#[test]
+fn the_size_of_the_environment_does_not_matter() {
+    let program = Program::compile("addresses.c");
+    let plan = job(&Plan::new(Rule::Random), 5);
+    let plain = program.start().run(&plan);
+    assert!(
+        plain
+            .iter()
+            .all(|report| !harness::output(report).is_empty())
+    );
+    let mut command = std::process::Command::new(&program.path);
+    command.env("SOMETHING", "long".repeat(5000));
+    command.stdin(std::process::Stdio::null());
+    let other = harness::Template::start_command(command).run(&plan);
+    assert_eq!(plain, other);
+}
+
 #[test]
 fn tracing_does_not_change_the_run() {
     let program = Program::compile("lost_update.c");

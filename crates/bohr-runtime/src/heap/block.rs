@@ -1,5 +1,7 @@
 //! The header in front of every heap block.
 
+use bohr_event::ThreadIndex;
+
 /// Bytes of a header; also the alignment of all blocks.
 pub const SIZE: usize = 16;
 
@@ -24,7 +26,9 @@ pub struct Header {
     size: u64,
     state: u32,
     /// Number of its size class.
-    class: u32,
+    class: u16,
+    /// The thread that freed it, as far as the number goes.
+    freed_by: u16,
 }
 
 impl Header {
@@ -40,7 +44,8 @@ impl Header {
         *Header::of(payload) = Header {
             size: size as u64,
             state: State::Used as u32,
-            class: class as u32,
+            class: class as u16,
+            freed_by: 0,
         };
     }
 
@@ -50,6 +55,7 @@ impl Header {
             size: (aligned - payload) as u64,
             state: State::Shifted as u32,
             class: 0,
+            freed_by: 0,
         };
     }
 
@@ -60,7 +66,17 @@ impl Header {
 
     /// Number of its size class.
     pub fn class(&self) -> usize {
-        self.class as usize
+        usize::from(self.class)
+    }
+
+    /// The thread that freed it.
+    pub fn freed_by(&self) -> ThreadIndex {
+        ThreadIndex(u32::from(self.freed_by))
+    }
+
+    /// Sets it.
+    pub fn set_freed_by(&mut self, thread: ThreadIndex) {
+        self.freed_by = thread.0 as u16;
     }
 
     /// Where it is in its life; `None` if this is no header.

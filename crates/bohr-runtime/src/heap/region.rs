@@ -1,8 +1,11 @@
 //! One thread's part of the heap. Its book-keeping lies at its beginning, on
 //! the page that the first blocks are on: a run touches few pages.
 
-use super::block::{Header, SIZE as HEADER, State};
-use crate::{addresses, system};
+use super::{
+    block::{Header, SIZE as HEADER, State},
+    shadow,
+};
+use crate::{addresses, control, engine::ENGINE, system};
 
 /// Blocks of up to this many bytes come in steps of 16.
 const SMALL: usize = 1024;
@@ -80,6 +83,7 @@ impl Region {
         if payload != 0 {
             self.free[class] = *link(payload);
             Header::of(payload).set_state(State::Used);
+            shadow::mark(payload, length, false);
             return payload;
         }
         if self.next == 0 {
@@ -98,7 +102,11 @@ impl Region {
     pub fn give(&mut self, payload: usize) {
         let header = Header::of(payload);
         header.set_state(State::Freed);
+        if control::is_on() {
+            header.set_freed_by(ENGINE.current().index);
+        }
         let size = header.size();
+        shadow::mark(payload, size, true);
         if size >= LARGE {
             forget(payload, size);
         } else {

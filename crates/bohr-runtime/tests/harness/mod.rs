@@ -174,7 +174,7 @@ pub struct Template {
 impl Template {
     pub fn start(path: &Path, arguments: &[&str]) -> Template {
         let mut command = Command::new(path);
-        command.args(arguments);
+        command.args(arguments).stdin(Stdio::null());
         Template::start_command(command)
     }
 
@@ -187,7 +187,6 @@ impl Template {
         let child = command
             .env("LD_PRELOAD", runtime())
             .env(CONTROL_VARIABLE, &name)
-            .stdin(Stdio::null())
             .process_group(0)
             .spawn()
             .expect("the program starts");
@@ -241,6 +240,25 @@ impl Template {
                 other => panic!("unexpected: {other:?}"),
             }
         }
+    }
+
+    /// Ends the conversation without killing anybody.
+    pub fn hang_up(mut self) {
+        self.stream
+            .shutdown(std::net::Shutdown::Both)
+            .expect("the stream was open");
+        self.child.wait().expect("the template ends");
+    }
+
+    /// Memory of the template, in pages.
+    pub fn resident_pages(&self) -> u64 {
+        let path = format!("/proc/{}/statm", self.child.id());
+        let figures = std::fs::read_to_string(path).expect("the template lives");
+        let resident = figures
+            .split_whitespace()
+            .nth(1)
+            .expect("the second figure");
+        resident.parse().expect("a number")
     }
 
     pub fn process(&self) -> u32 {

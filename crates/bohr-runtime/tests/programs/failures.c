@@ -53,9 +53,20 @@ static void *work(void *way) {
     return 0;
 }
 
+static void *bystander(void *unused) {
+    for (;;)
+        sched_yield();
+    return unused;
+}
+
 int main(int count, char **arguments) {
     pthread_t thread;
     pthread_create(&thread, 0, work, arguments[count - 1]);
+    if (!strcmp(arguments[count - 1], "self-lock")) {
+        // Others can still go on.
+        pthread_t other;
+        pthread_create(&other, 0, bystander, 0);
+    }
     pthread_join(thread, 0);
     return 0;
 }

@@ -1,0 +1,108 @@
+//! The target's processes: none is left behind, whatever is killed, and those
+//! that it starts itself run uncontrolled.
+
+mod harness;
+
+use bohr_event::control::{Detailing, Notice, Outcome, Output, Reply};
+use bohr_schedule::{Plan, Rule};
+use harness::{Program, Template, job};
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+/// Whether any process runs this program.
+fn is_running(program: &Path) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("there are processes");
+    processes
+        .filter_map(Result::ok)
+        .filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok())
+        .any(|path| path == program)
+}
+
+/// Waits until nobody runs the program any more.
+fn ends(program: &Path) -> bool {
+    let begin = Instant::now();
+    while is_running(program) {
+        if begin.elapsed() > Duration::from_secs(20) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+#[test]
+fn killing_the_template_kills_its_run() {
+    let program = Program::compile("failures.c");
+    let mut template = program.start_with(&["hang"]);
+    let mut hanging = job(&Plan::new(Rule::Random), 1);
+    hanging.limits.milliseconds = 0;
+    template.send(&hanging);
+    while std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", template.process()))
+        .is_ok_and(|children| children.is_empty())
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(template);
+    assert!(ends(&program.path));
+}
+
+#[test]
+fn the_end_of_the_conversation_ends_the_template() {
+    let program = Program::compile("lost_update.c");
+    let template = program.start();
+    template.hang_up();
+    assert!(ends(&program.path));
+}
+
+#[test]
+fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
+    let program = Program::compile("forks.c");
+    for report in program.always_succeeds(5) {
+        let detail = report.detail.expect("asked for");
+        assert_eq!(detail.notices, [Notice::Process]);
+    }
+}
+
+#[test]
+fn offsets_of_open_files_are_set_back() {
+    let program = Program::compile("reads_input.c");
+    let mut command = Command::new(&program.path);
+    let directory = tempfile::tempdir().expect("a directory");
+    let input = directory.path().join("input");
+    std::fs::write(&input, "7").expect("a file");
+    command.stdin(std::fs::File::open(&input).expect("the same file"));
+    let mut template = Template::start_command(command);
+    for report in template.run(&job(&Plan::new(Rule::Random), 5)) {
+        assert_eq!(report.outcome, Outcome::Exited { code: 0 });
+        assert_eq!(harness::output(&report), "read 7\n");
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_is_refused() {
+    let program = Program::compile("lost_update.c");
+    let mut template = program.start();
+    let mut odd = job(&Plan::new(Rule::Random), 1);
+    odd.plan = vec![0xff; 3];
+    template.send(&odd);
+    assert!(matches!(template.receive(), Reply::Refused(_)));
+    let reports = template.run(&job(&Plan::new(Rule::Random), 1));
+    assert_eq!(reports.len(), 1, "the template is still there");
+}
+
+#[test]
+fn many_runs_do_not_make_the_template_grow() {
+    let program = Program::compile("lost_update.c");
+    let mut template = program.start();
+    let mut plain = job(&Plan::new(Rule::Random), 300);
+    plain.details = Detailing::Never;
+    plain.trace = Detailing::Never;
+    plain.output = Output::Discard;
+    template.run(&plain);
+    let before = template.resident_pages();
+    template.run(&plain);
+    assert!(template.resident_pages() <= before + 8, "{before}");
+}
