@@ -15,6 +15,7 @@ mod check;
 mod constant;
 pub mod external;
 mod file;
+mod flow;
 mod function;
 pub mod graph;
 mod ids;
@@ -26,6 +27,8 @@ mod operands;
 mod operator;
 mod pool;
 mod program;
+mod repetition;
+mod sharing;
 mod show;
 mod size;
 mod taken;
@@ -40,6 +43,7 @@ pub use build::{BodyBuilder, ProgramBuilder};
 pub use check::Malformed;
 pub use constant::{Assembly, Constant, ConstantExpression, ConstantValue};
 pub use file::{FileVersion, ReadError};
+pub use flow::FunctionFlow;
 pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};
@@ -51,5 +55,10 @@ pub use operator::{
 };
 pub use pool::{List, Pool};
 pub use program::{Alias, Global, Program, Site};
+pub use repetition::{
+    Counter, Gate, Induction, InductionStep, Irregularity, Place, Refusal, Repetition, Test,
+    repetitions,
+};
+pub use sharing::{Callees, Reason, Sharing, Verdict};
 pub use text::Texts;
 pub use types::{FloatKind, Type};

@@ -3,7 +3,11 @@
 
 pub mod instrumented;
 
-use bohr_instrument::merge::Part;
+use bohr_instrument::inkwell::context::Context;
+use bohr_instrument::lower::lower;
+use bohr_instrument::merge::{Part, merge};
+use bohr_instrument::sites::ModuleSites;
+use bohr_program::Program;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -66,4 +70,23 @@ pub fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> Co
         name: name.to_string(),
         bitcode: fs::read(&output).expect("bitcode"),
     }
+}
+
+/// The model of the program that a source file is. Its first line names the
+/// compiler flags: `// flags: -O1 -g`. Only `main` can be called from outside,
+/// or everything if there is none.
+pub fn program(name: &str, text: &str) -> Program {
+    let directory = tempfile::tempdir().unwrap();
+    let first = text.lines().next().unwrap_or_default();
+    let (_, flags) = first.split_once("flags:").expect("flags in the first line");
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    let compiled = compile(directory.path(), name, text, &flags);
+    let context = Context::create();
+    let has_main = text.contains("int main(");
+    let merged = merge(&context, &[compiled.part()], &|name| {
+        !has_main || name == "main"
+    })
+    .unwrap();
+    let sites = ModuleSites::of(&merged.module);
+    lower(&merged.module, &sites, [0; 32]).unwrap().program
 }

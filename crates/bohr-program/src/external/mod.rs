@@ -36,6 +36,8 @@ bitflags! {
         const STARTS = 1 << 7;
         /// Is what such a routine gets as its argument.
         const PASSES = 1 << 8;
+        /// Pointers that others know are written where it points to.
+        const GETS_SHARED = 1 << 9;
     }
 }
 
@@ -113,6 +115,9 @@ pub struct External {
     pub facts: Facts,
     /// Pointers in the first get into the second.
     pub copies: Vec<(Pointed, Pointed)>,
+    /// The first itself, or a pointer into what it points to, is written where
+    /// the second points to.
+    pub puts: Vec<(ArgumentIndex, ArgumentIndex)>,
     /// Where it writes a pointer to fresh memory.
     pub fresh_at: Option<ArgumentIndex>,
     /// The synchronisation event that a call is.

@@ -51,6 +51,7 @@ fn entry(line: &str) -> Result<(Vec<&str>, External), String> {
         result: outcome(result.trim())?,
         facts: Facts::empty(),
         copies: Vec::new(),
+        puts: Vec::new(),
         fresh_at: None,
         event: None,
     };
@@ -78,6 +79,7 @@ fn argument(word: &str) -> Result<Use, String> {
         'l' => Ok(Use::CALLS_LATER),
         't' => Ok(Use::STARTS),
         'd' => Ok(Use::PASSES),
+        'g' => Ok(Use::GETS_SHARED),
         other => Err(format!("no argument word has {other:?}")),
     };
     word.chars()
@@ -113,6 +115,9 @@ fn fact(external: &mut External, word: &str) -> Result<(), String> {
     if let Some(copy) = word.strip_prefix("copy=") {
         let (from, to) = copy.split_once('>').ok_or("a copy from nowhere")?;
         external.copies.push((pointed(from)?, pointed(to)?));
+    } else if let Some(put) = word.strip_prefix("put=") {
+        let (pointer, place) = put.split_once('>').ok_or("nowhere to put it")?;
+        external.puts.push((index(pointer)?, index(place)?));
     } else if let Some(position) = word.strip_prefix("fresh>") {
         external.fresh_at = Some(index(position)?);
     } else if let Some(name) = word.strip_prefix("event=") {

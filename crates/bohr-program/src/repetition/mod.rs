@@ -1,0 +1,71 @@
+//! Loops as repetition: what counts their iterations, which of them are
+//! repetitive code blocks, and which can leave out an iteration.
+
+mod gate;
+mod region;
+mod repetitive;
+mod show;
+mod variable;
+
+pub use gate::{Gate, Refusal, Test};
+pub use repetitive::{Counter, Irregularity};
+pub use variable::{Induction, Place, Step as InductionStep};
+
+use crate::flow::FunctionFlow;
+use crate::graph::LoopNumber;
+use crate::ids::FunctionNumber;
+use crate::layout::Layouts;
+use crate::program::Program;
+use cranelift_entity::PrimaryMap;
+use region::{PrivateSlots, Region, returning};
+
+/// What is known about a loop.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// The variables that change by one step in every iteration.
+    pub variables: Vec<Induction>,
+    /// What counts its iterations, if it is a repetitive code block.
+    pub counter: Result<Counter, Irregularity>,
+    /// How an iteration can be left out.
+    pub gate: Result<Gate, Refusal>,
+}
+
+/// Analyses every loop of a function.
+#[must_use]
+pub fn repetitions(
+    program: &Program,
+    layouts: &Layouts,
+    function: FunctionNumber,
+    flow: &FunctionFlow,
+) -> PrimaryMap<LoopNumber, Repetition> {
+    let Some(body) = program.functions[function].body.as_ref() else {
+        return PrimaryMap::new();
+    };
+    if flow.loops.is_empty() {
+        return PrimaryMap::new();
+    }
+    let slots = &PrivateSlots::new(program, body);
+    let returning = returning(body, flow);
+    let regions = flow.loops.iter().map(|(number, shape)| Region {
+        program,
+        body,
+        flow,
+        slots,
+        layouts,
+        number,
+        shape,
+    });
+    regions
+        .map(|region| {
+            let variables = variable::inductions(&region);
+            let exits = region.ordinary_exits(&returning);
+            let counter = repetitive::counter(&region, &variables, &exits);
+            let gate = gate::gate(&region, &variables, &exits, &returning);
+            Repetition {
+                variables,
+                counter,
+                gate,
+            }
+        })
+        .collect()
+}
