@@ -102,9 +102,9 @@ impl Diagnosis for BuildError {
 
     fn help(&self) -> Option<String> {
         match self {
-            BuildError::MissingProgram { package, .. } => {
-                Some(format!("apt-get install {package}"))
-            }
+            BuildError::MissingProgram { package, .. } => Some(format!(
+                "apt-get install {package}; BOHR_LLVM=DIR names an LLVM 22 elsewhere"
+            )),
             BuildError::OtherLlvm { expected, .. } => Some(format!(
                 "use a toolchain with LLVM {expected}; `rustc -vV` and `clang --version` tell"
             )),

@@ -6,6 +6,7 @@
 
 use crate::cache;
 use crate::error::BuildError;
+use crate::link::origin::LINKERS;
 use crate::tool::Tool;
 use std::env;
 use std::fs;
@@ -49,7 +50,7 @@ impl PrivateLinks {
 
     /// The directory in which linker drivers find bohr under the linkers' names.
     pub(crate) fn linkers(&self) -> PathBuf {
-        self.directory.join("ld")
+        self.directory.join(LINKERS)
     }
 
     fn make(&self, target: &Path) -> Result<(), BuildError> {

@@ -13,6 +13,9 @@ pub(crate) const LLVM_MAJOR: u32 = 22;
 /// Where Debian's packages put the programs without a version in their names.
 const LLVM_PROGRAMS: &str = "/usr/lib/llvm-22/bin";
 
+/// The environment variable for an LLVM at another place: the directory of its programs.
+const LLVM_PLACE: &str = "BOHR_LLVM";
+
 /// The C or C++ compiler. Asks for the linker too, since profiles need it.
 pub(crate) fn clang(cxx: bool) -> Result<PathBuf, BuildError> {
     lld()?;
@@ -33,11 +36,25 @@ pub(crate) fn lld() -> Result<PathBuf, BuildError> {
 }
 
 fn llvm_program(versioned: &str, plain: &str) -> Option<PathBuf> {
-    on_path(versioned).or_else(|| executable(Path::new(LLVM_PROGRAMS).join(plain)))
+    match env::var_os(LLVM_PLACE).map(PathBuf::from) {
+        Some(place) => executable(place.join(plain)).filter(|_| is_right_version(&place)),
+        None => on_path(versioned).or_else(|| executable(Path::new(LLVM_PROGRAMS).join(plain))),
+    }
+}
+
+/// The compiler's own headers lie in a directory named after the major version.
+fn is_right_version(programs: &Path) -> bool {
+    let headers = format!("../lib/clang/{LLVM_MAJOR}");
+    programs.join(headers).is_dir()
+}
+
+/// Where clang looks for programs before it looks on the path.
+pub(crate) fn clang_programs() -> PathBuf {
+    env::var_os(LLVM_PLACE).map_or_else(|| LLVM_PROGRAMS.into(), PathBuf::from)
 }
 
 /// A linker by the name that a user gives (`lld`, `gold`, a path), looked for
-/// where a compiler driver looks: in the `-B` directories, beside clang, on the path.
+/// where a compiler driver looks: in its own and the `-B` directories, on the path.
 pub(crate) fn linker(name: Option<&str>, prefixes: &[PathBuf]) -> Result<PathBuf, BuildError> {
     let program = match name {
         Some(path) if path.contains('/') => return Ok(path.into()),
@@ -48,7 +65,6 @@ pub(crate) fn linker(name: Option<&str>, prefixes: &[PathBuf]) -> Result<PathBuf
         .iter()
         .find_map(|prefix| executable(prefix.join(&program)))
         .or_else(|| on_path(&program))
-        .or_else(|| executable(Path::new(LLVM_PROGRAMS).join(&program)))
         .map_or_else(|| lld_in_place_of(&program), Ok)
 }
 

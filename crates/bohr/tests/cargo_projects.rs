@@ -72,6 +72,18 @@ fn codegen_units_stay_as_they_are() {
 }
 
 #[test]
+fn a_clean_build_of_the_same_sources_is_the_same_program() {
+    let project = workspace();
+    let hash = || {
+        cargo(&project, &["clean", "-q", "-p", "app"]);
+        cargo(&project, &["build", "-q"]);
+        let bytes = std::fs::read(project.path("target/debug/app")).unwrap();
+        bohr_bundle::Bundle::in_program(&bytes).unwrap().hash()
+    };
+    assert_eq!(hash(), hash());
+}
+
+#[test]
 fn tests_and_examples_are_programs_too() {
     let project = workspace();
     let output = cargo(&project, &["test", "-q", "--workspace"]);

@@ -181,6 +181,14 @@ fn the_same_inputs_give_the_same_bytes() {
     let first = std::fs::read(project.path("app")).unwrap();
     project.bohr("cc a.o -o app");
     assert!(first == std::fs::read(project.path("app")).unwrap());
+
+    // Objects with random names, in one call.
+    let hash = || {
+        project.bohr("cc -O1 a.c -o app");
+        let bytes = std::fs::read(project.path("app")).unwrap();
+        Bundle::in_program(&bytes).unwrap().hash()
+    };
+    assert_eq!(hash(), hash());
 }
 
 #[test]
@@ -338,10 +346,77 @@ fn linking_to_nowhere_works() {
 #[test]
 fn missing_tools_are_named_with_their_package() {
     let project = Project::of(&[("a.c", "int main(void) { return 0; }")]);
-    let mut command = project.command(project::BOHR, &["cargo", "--version"]);
-    let output = command.env("CARGO", "no-such-cargo").output().unwrap();
+    for (place, program, package) in [
+        ("", "ld.lld-22 is not installed", "apt-get install lld-22"),
+        (
+            "ld.lld",
+            "clang-22 is not installed",
+            "apt-get install clang-22",
+        ),
+    ] {
+        let directory = project.path("llvm/bin");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::create_dir_all(project.path("llvm/lib/clang/22")).unwrap();
+        if !place.is_empty() {
+            std::os::unix::fs::symlink("/bin/true", directory.join(place)).unwrap();
+        }
+        let mut command = project.command(project::BOHR, &["cc", "-c", "a.c"]);
+        let output = command.env("BOHR_LLVM", &directory).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let message = text(&output.stderr);
+        assert!(
+            message.contains(program) && message.contains(package),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn another_llvm_is_refused() {
+    let project = Project::of(&[("a.c", "int main(void) { return 0; }")]);
+    project.write("rustc", "#!/bin/sh\necho 'LLVM version: 19.1.0'\n");
+    let rustc = project.path("rustc");
+    project.run("chmod", &["+x", "rustc"]);
+    let wrapper = project.compiler("bohr-cc").replace("bohr-cc", "bohr-rustc");
+    std::os::unix::fs::symlink(project::BOHR, &wrapper).unwrap();
+    let output = project.output(&wrapper, &[rustc.to_str().unwrap(), "-vV"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("cannot run no-such-cargo"));
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("uses LLVM 19.1.0, bohr needs LLVM 22"),
+        "{message}"
+    );
+}
+
+#[test]
+fn every_member_taken_from_interleaved_archives_is_there() {
+    let project = Project::of(&[
+        ("main.c", "int a(void); int main(void) { return a(); }"),
+        ("a.c", "int b(void); int a(void) { return b(); }"),
+        ("b.c", "int c(void); int b(void) { return c(); }"),
+        ("c.c", "int c(void) { return 9; }"),
+    ]);
+    project.bohr("cc -c main.c a.c b.c c.c");
+    project.run("ar", &["rcs", "one.a", "a.o", "c.o"]);
+    project.run("ar", &["rcsT", "two.a", "b.o"]);
+    for linker in ["bfd", "gold", "lld-22"] {
+        let line = format!(
+            "cc main.o -o app -fuse-ld={linker} -Wl,--start-group one.a two.a -Wl,--end-group"
+        );
+        project.bohr(&line);
+        assert_eq!(
+            project.output("./app", &[]).status.code(),
+            Some(9),
+            "{linker}"
+        );
+        let mut parts = project.parts("app");
+        parts.bitcode.sort();
+        assert_eq!(
+            parts,
+            Parts::of(&["a.o", "b.o", "c.o", "main.o"], &[]),
+            "{linker}"
+        );
+    }
 }
 
 #[test]

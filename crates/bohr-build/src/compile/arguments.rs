@@ -128,7 +128,10 @@ impl Request {
             reader.note(&word, value.as_deref());
         }
         Request {
-            fat_objects: !(reader.untouched || reader.own_lto || reader.other_assembler),
+            fat_objects: !(reader.untouched
+                || reader.own_lto
+                || reader.other_assembler
+                || reader.saves_temporaries),
             link_step: !reader.untouched,
             linker: reader.linker_path.or(reader.linker_name),
             prefixes: reader.prefixes,
@@ -142,6 +145,7 @@ struct Reader {
     untouched: bool,
     own_lto: bool,
     other_assembler: bool,
+    saves_temporaries: bool,
     linker_name: Option<String>,
     linker_path: Option<String>,
     prefixes: Vec<PathBuf>,
@@ -151,8 +155,10 @@ impl Reader {
     fn note(&mut self, word: &str, value: Option<&str>) {
         self.untouched |= untouched(word, value);
         match word {
-            // The external assembler does not know the section's type.
+            // The external assembler does not know the section's type; nor does the
+            // bitcode survive the way through the files that the user wants to see.
             "-fno-integrated-as" | "-no-integrated-as" => self.other_assembler = true,
+            "-save-temps" | "--save-temps" => self.saves_temporaries = true,
             "-fintegrated-as" | "-integrated-as" => self.other_assembler = false,
             // With the user's own LTO the objects are bitcode anyway.
             "-flto" => self.own_lto = true,
@@ -167,6 +173,8 @@ impl Reader {
             self.linker_name = Some(name.to_owned());
         } else if let Some(path) = word.strip_prefix("--ld-path=") {
             self.linker_path = Some(path.to_owned());
+        } else if word.starts_with("-save-temps=") || word.starts_with("--save-temps=") {
+            self.saves_temporaries = true;
         } else if word.starts_with("-flto=") {
             self.own_lto = true;
         } else if let Some(prefix) = word.strip_prefix("-B") {
@@ -261,7 +269,12 @@ mod tests {
 
     #[test]
     fn own_lto_and_another_assembler_keep_only_the_link_step() {
-        for line in ["-flto a.c", "-flto=thin a.c", "-fno-integrated-as a.c"] {
+        for line in [
+            "-flto a.c",
+            "-flto=thin a.c",
+            "-fno-integrated-as a.c",
+            "-save-temps=obj a.c",
+        ] {
             assert_eq!(read(line), (false, true), "{line}");
         }
         assert_eq!(read("-flto -fno-lto a.c"), (true, true));

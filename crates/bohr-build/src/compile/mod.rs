@@ -49,7 +49,9 @@ fn linker_of(request: &Request) -> Option<PathBuf> {
     if !request.link_step {
         return None;
     }
-    toolchain::linker(request.linker.as_deref(), &request.prefixes).ok()
+    let mut directories = request.prefixes.clone();
+    directories.push(toolchain::clang_programs());
+    toolchain::linker(request.linker.as_deref(), &directories).ok()
 }
 
 /// A linker path of the user's would win over bohr's; the linker step runs it.

@@ -1,9 +1,10 @@
-//! Finds the members of an archive that the linker took.
+//! Finds the members of archives that the linker took.
 //!
 //! The linker names members, and names need not be unique: two directories of
 //! a project can each have a `list.o`. If the linker took fewer members of a
 //! name than there are, those whose symbols are in the program are the ones.
 
+use super::trace::TracedInput;
 use crate::error::BuildError;
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol};
@@ -12,22 +13,53 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A member that was linked.
-pub(super) struct Member<'bytes> {
-    pub(super) name: String,
-    pub(super) bytes: Cow<'bytes, [u8]>,
-}
-
 /// The bytes of the members that bear each name.
 type Candidates<'bytes> = BTreeMap<String, Vec<Cow<'bytes, [u8]>>>;
 
-/// The members behind these names, in the order of the names.
-pub(super) fn select<'bytes>(
+/// The members that were linked, to be taken in the order of the trace.
+#[derive(Debug, Default)]
+pub(super) struct Members {
+    /// By archive and name; the next one is last.
+    waiting: BTreeMap<(PathBuf, String), Vec<Vec<u8>>>,
+}
+
+impl Members {
+    /// Reads the members that the trace names from their archives, each archive once.
+    pub(super) fn read(inputs: &[TracedInput], program: &[u8]) -> Result<Members, BuildError> {
+        let mut names: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+        for input in inputs {
+            if let Some(member) = &input.member {
+                names.entry(&input.path).or_default().push(member);
+            }
+        }
+        let mut members = Members::default();
+        for (path, names) in names {
+            let archive = fs::read(path).map_err(BuildError::file("read", path))?;
+            for (name, mut contents) in select(path, &archive, &names, program)? {
+                contents.reverse();
+                let contents = contents.into_iter().map(Cow::into_owned).collect();
+                members.waiting.insert((path.to_owned(), name), contents);
+            }
+        }
+        Ok(members)
+    }
+
+    /// The next member of that name.
+    pub(super) fn take(&mut self, path: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
+        self.waiting
+            .get_mut(&(path.to_owned(), name.to_owned()))
+            .and_then(Vec::pop)
+            .ok_or_else(|| unreadable(path, format!("it has no member {name}")))
+    }
+}
+
+/// As many members of each name as the linker took.
+fn select<'bytes>(
     path: &Path,
     archive: &'bytes [u8],
     names: &[&str],
     program: &[u8],
-) -> Result<Vec<Member<'bytes>>, BuildError> {
+) -> Result<Candidates<'bytes>, BuildError> {
     let mut candidates = candidates(path, archive, names)?;
     for (name, members) in &mut candidates {
         let taken = names.iter().filter(|taken| *taken == name).count();
@@ -35,22 +67,10 @@ pub(super) fn select<'bytes>(
             let symbols = defined(program);
             // The sort is stable: without symbols the first ones are taken.
             members.sort_by_key(|bytes| std::cmp::Reverse(score(bytes, &symbols)));
+            members.truncate(taken);
         }
-        members.truncate(taken);
-        members.reverse();
     }
-    names
-        .iter()
-        .map(|&name| {
-            let bytes = candidates.get_mut(name).and_then(Vec::pop);
-            let bytes =
-                bytes.ok_or_else(|| unreadable(path, format!("it has no member {name}")))?;
-            Ok(Member {
-                name: name.to_owned(),
-                bytes,
-            })
-        })
-        .collect()
+    Ok(candidates)
 }
 
 /// All members that bear one of the names.
@@ -60,6 +80,7 @@ fn candidates<'bytes>(
     names: &[&str],
 ) -> Result<Candidates<'bytes>, BuildError> {
     let broken = |error: object::read::Error| unreadable(path, error.to_string());
+    let wanted: HashSet<&str> = names.iter().copied().collect();
     let archive = ArchiveFile::parse(bytes).map_err(broken)?;
     let mut found = Candidates::new();
     for member in archive.members() {
@@ -67,10 +88,7 @@ fn candidates<'bytes>(
         let name = String::from_utf8_lossy(member.name()).into_owned();
         // Linkers name members of thin archives by path or by file name.
         let short = name.rsplit('/').next().unwrap_or(&name);
-        let Some(&wanted) = names
-            .iter()
-            .find(|&&wanted| wanted == name || wanted == short)
-        else {
+        let Some(&known) = wanted.get(&*name).or_else(|| wanted.get(short)) else {
             continue;
         };
         let contents = if archive.is_thin() {
@@ -79,7 +97,7 @@ fn candidates<'bytes>(
         } else {
             Cow::Borrowed(member.data(bytes).map_err(broken)?)
         };
-        found.entry(wanted.to_owned()).or_default().push(contents);
+        found.entry(known.to_owned()).or_default().push(contents);
     }
     Ok(found)
 }

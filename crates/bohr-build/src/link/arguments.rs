@@ -1,6 +1,7 @@
 //! Reads a linker command line into a link line.
 
 use super::options::{Effect, Form, LONG, LinkOption, SHORT, SHORT_WITH_VALUE};
+use super::origin::is_scratch;
 use bohr_bundle::{LinkLine, OutputKind, Script, ScriptKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,7 @@ impl Reader {
             Effect::Undefined => options.undefined.push(value.into()),
             Effect::Wrap => options.wrap.push(value.into()),
             Effect::Defsym => options.defsym.push(value.into()),
+            Effect::Search if is_scratch(Path::new(value)) => {}
             Effect::Search => options.search.push(absolute(value)),
             Effect::Script(kind) => self.script(kind, value),
             Effect::Positional => {}

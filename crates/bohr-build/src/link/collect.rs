@@ -1,12 +1,13 @@
 //! Turns what the linker took in into a bundle.
 
-use super::archive;
+use super::archive::Members;
 use super::arguments::Request;
 use super::dynamic;
 use super::object_file::evaluate;
+use super::origin::origin;
 use super::trace::TracedInput;
 use crate::error::BuildError;
-use bohr_bundle::{BundleBuilder, Content, Input, Origin};
+use bohr_bundle::{BundleBuilder, Content, Input};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,61 +26,61 @@ pub(super) fn bundle(
         needed: dynamic::needed(program),
         archives: BTreeMap::new(),
         libraries: BTreeSet::new(),
-        program,
     };
     for tool in dynamic::tools(program) {
         collector.builder.add_tool(tool);
     }
-    for group in group_members(inputs) {
-        collector.take(group)?;
+    let mut members = Members::read(inputs, program)?;
+    for input in inputs {
+        match &input.member {
+            Some(name) => {
+                let bytes = members.take(&input.path, name)?;
+                collector.take_member(&input.path, name, &bytes);
+            }
+            None => collector.take_file(&input.path)?,
+        }
     }
     Ok(collector.finish())
 }
 
-/// Inputs that are taken together: one file, or all members of an archive that
-/// the linker names one after the other.
-fn group_members(inputs: &[TracedInput]) -> impl Iterator<Item = &[TracedInput]> {
-    inputs.chunk_by(|one, next| {
-        one.path == next.path && one.member.is_some() && next.member.is_some()
-    })
-}
-
-struct Collector<'program> {
+struct Collector {
     builder: BundleBuilder,
     needed: Vec<String>,
     /// Archives seen, and whether a member of theirs had bitcode.
     archives: BTreeMap<PathBuf, bool>,
     libraries: BTreeSet<PathBuf>,
-    program: &'program [u8],
 }
 
-impl Collector<'_> {
-    fn take(&mut self, group: &[TracedInput]) -> Result<(), BuildError> {
-        let Some(first) = group.first() else {
-            return Ok(());
-        };
-        let path = &first.path;
-        if self.libraries.contains(path) {
+impl Collector {
+    fn take_file(&mut self, path: &Path) -> Result<(), BuildError> {
+        // GNU ld names archives and libraries as often as it looks at them.
+        if self.libraries.contains(path) || self.archives.contains_key(path) {
             return Ok(());
         }
         let bytes = fs::read(path).map_err(BuildError::file("read", path))?;
         match kind_of(&bytes) {
-            FileKind::Archive => self.take_archive(path, &bytes, group),
-            FileKind::SharedLibrary => {
-                self.take_library(path, &bytes);
-                Ok(())
+            FileKind::Archive => {
+                self.archives.insert(path.to_owned(), false);
             }
+            FileKind::SharedLibrary => self.take_library(path, &bytes),
             FileKind::Object => {
-                self.take_object(Origin::file(path.to_string_lossy()), &bytes);
-                Ok(())
+                self.take_object(path, None, &bytes);
             }
             // What a linker script names has its own lines in the trace.
-            FileKind::Script => Ok(()),
+            FileKind::Script => {}
         }
+        Ok(())
     }
 
-    fn take_object(&mut self, origin: Origin, bytes: &[u8]) -> Content {
-        let part = evaluate(&origin, bytes);
+    fn take_member(&mut self, path: &Path, name: &str, bytes: &[u8]) {
+        let content = self.take_object(path, Some(name), bytes);
+        let seen = self.archives.entry(path.to_owned()).or_default();
+        *seen |= content == Content::Bitcode;
+    }
+
+    fn take_object(&mut self, path: &Path, member: Option<&str>, bytes: &[u8]) -> Content {
+        let part = evaluate(path, member, bytes);
+        let origin = origin(path, member);
         let content = part.content;
         let id = self
             .builder
@@ -101,25 +102,6 @@ impl Collector<'_> {
             soname,
             needed,
         });
-    }
-
-    fn take_archive(
-        &mut self,
-        path: &Path,
-        bytes: &[u8],
-        group: &[TracedInput],
-    ) -> Result<(), BuildError> {
-        let names: Vec<&str> = group
-            .iter()
-            .filter_map(|input| input.member.as_deref())
-            .collect();
-        let mut bitcode = false;
-        for member in archive::select(path, bytes, &names, self.program)? {
-            let origin = Origin::member(path.to_string_lossy(), member.name);
-            bitcode |= self.take_object(origin, &member.bytes) == Content::Bitcode;
-        }
-        *self.archives.entry(path.to_owned()).or_default() |= bitcode;
-        Ok(())
     }
 
     fn input(&mut self, input: Input) {

@@ -10,6 +10,7 @@ mod collect;
 mod dynamic;
 mod object_file;
 mod options;
+pub(crate) mod origin;
 mod trace;
 
 use crate::error::BuildError;

@@ -1,6 +1,6 @@
 //! What a linked object is worth to bohr: its bitcode, or the reason why it has none.
 
-use bohr_bundle::{Content, Language, NativeReason, Origin};
+use bohr_bundle::{Content, Language, NativeReason};
 use object::elf::{EM_X86_64, FileHeader64, STT_FILE};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectSection};
@@ -22,13 +22,18 @@ pub(super) struct Evaluated<'bytes> {
 }
 
 /// Looks for bitcode in an object, and beside it.
-pub(super) fn evaluate<'bytes>(origin: &Origin, bytes: &'bytes [u8]) -> Evaluated<'bytes> {
+pub(super) fn evaluate<'bytes>(
+    path: &Path,
+    member: Option<&str>,
+    bytes: &'bytes [u8],
+) -> Evaluated<'bytes> {
     let native = |reason| Evaluated {
         content: Content::Native(reason),
         language: None,
         bytes: Cow::Borrowed(bytes),
     };
-    if is_toolchain(origin) && !is_rust_library(origin) {
+    let place = path.to_string_lossy();
+    if is_toolchain(&place) && !is_rust_library(&place) {
         return native(NativeReason::Toolchain);
     }
     if is_bitcode(bytes) {
@@ -47,7 +52,7 @@ pub(super) fn evaluate<'bytes>(origin: &Origin, bytes: &'bytes [u8]) -> Evaluate
         }
         // `-fembed-bitcode=marker` leaves an empty section.
         Some((_, code)) if !code.is_empty() => native(NativeReason::DamagedBitcode),
-        _ => match beside(origin) {
+        _ => match beside(path, member) {
             Some(code) => bitcode(Cow::Owned(code), Some(Language::Rust)),
             None => native(NativeReason::NoBitcode),
         },
@@ -92,9 +97,8 @@ fn is_partially_linked(file: &ElfFile64<'_, LittleEndian>) -> bool {
 }
 
 /// rustc writes the bitcode of a program's own crate beside its objects.
-fn beside(origin: &Origin) -> Option<Vec<u8>> {
-    let path = Path::new(&origin.path);
-    if origin.member.is_some() || !origin.path.ends_with(".rcgu.o") {
+fn beside(path: &Path, member: Option<&str>) -> Option<Vec<u8>> {
+    if member.is_some() || !path.to_string_lossy().ends_with(".rcgu.o") {
         return None;
     }
     let code = std::fs::read(path.with_extension("bc")).ok()?;
@@ -102,8 +106,7 @@ fn beside(origin: &Origin) -> Option<Vec<u8>> {
 }
 
 /// Directories of compilers, start files, and the archives of the C library.
-fn is_toolchain(origin: &Origin) -> bool {
-    let path = &origin.path;
+fn is_toolchain(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let compilers = ["/lib/gcc/", "/lib/clang/", "/lib/llvm-", "/rustlib/"];
     let archives = [
@@ -152,10 +155,8 @@ fn is_symbol_list(path: &str) -> bool {
 
 /// The standard library carries its bitcode and is part of the program. What
 /// the compiler itself calls is not: it must not be instrumented.
-fn is_rust_library(origin: &Origin) -> bool {
-    origin.path.contains("/rustlib/")
-        && origin.path.ends_with(".rlib")
-        && !origin.path.contains("libcompiler_builtins-")
+fn is_rust_library(path: &str) -> bool {
+    path.contains("/rustlib/") && path.ends_with(".rlib") && !path.contains("libcompiler_builtins-")
 }
 
 #[cfg(test)]
@@ -172,7 +173,7 @@ mod tests {
             "/home/me/target/debug/deps/rustcAbC123/symbols.o",
             "/opt/rust/lib/rustlib/x86_64-unknown-linux-gnu/lib/libcompiler_builtins-1.rlib",
         ] {
-            assert!(is_toolchain(&Origin::file(path)), "{path}");
+            assert!(is_toolchain(path), "{path}");
         }
         for path in [
             "main.o",
@@ -181,26 +182,23 @@ mod tests {
             "symbols.o",
             "/usr/lib/libz.a",
         ] {
-            assert!(!is_toolchain(&Origin::file(path)), "{path}");
+            assert!(!is_toolchain(path), "{path}");
         }
     }
 
     #[test]
     fn rusts_standard_library_is_part_of_the_program() {
         let directory = "/opt/rust/lib/rustlib/x86_64-unknown-linux-gnu/lib";
-        let library = |name: &str| Origin::member(format!("{directory}/{name}"), "x.o");
+        let library = |name: &str| format!("{directory}/{name}");
         assert!(is_rust_library(&library("libstd-1.rlib")));
         assert!(!is_rust_library(&library("libcompiler_builtins-1.rlib")));
     }
 
     #[test]
     fn raw_bitcode_is_a_part_and_rubbish_is_not() {
-        let origin = Origin::file("a.o");
-        assert_eq!(
-            evaluate(&origin, b"BC\xc0\xde....").content,
-            Content::Bitcode
-        );
+        let evaluate = |bytes| evaluate(Path::new("a.o"), None, bytes);
+        assert_eq!(evaluate(b"BC\xc0\xde....").content, Content::Bitcode);
         let native = Content::Native(NativeReason::NoBitcode);
-        assert_eq!(evaluate(&origin, b"rubbish").content, native);
+        assert_eq!(evaluate(b"rubbish").content, native);
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum Effect {
     Defsym,
     Search,
     Script(ScriptKind),
-    /// Says how the inputs around it are taken; the trace shows the result.
+    /// Says how inputs are taken; the trace shows the result.
     Positional,
     /// Taken over word for word.
     Keep,
@@ -111,6 +111,9 @@ pub(super) const LONG: &[LinkOption] = &[
     o("dn", Flag, Positional),
     o("call_shared", Flag, Positional),
     o("just-symbols", Value, Positional),
+    // Drivers name temporary files here.
+    o("plugin", Value, Positional),
+    o("plugin-opt", Value, Positional),
     o("allow-multiple-definition", Flag, Keep),
     o("allow-shlib-undefined", Flag, Keep),
     o("no-allow-shlib-undefined", Flag, Keep),
@@ -147,8 +150,6 @@ pub(super) const LONG: &[LinkOption] = &[
     o("auxiliary", Value, Keep),
     o("filter", Value, Keep),
     // Their values must not be taken for something else.
-    o("plugin", Value, Drop),
-    o("plugin-opt", Value, Drop),
     o("rpath-link", Value, Drop),
     o("sysroot", Value, Drop),
     o("Map", Value, Drop),

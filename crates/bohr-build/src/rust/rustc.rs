@@ -15,6 +15,7 @@ use super::unit::{Treatment, Unit};
 use super::{USER_LINKER, USER_WRAPPER};
 use crate::error::BuildError;
 use crate::link::REAL_LINKER;
+use crate::link::origin::SCRATCH;
 use crate::links::PrivateLinks;
 use crate::process;
 use crate::toolchain::LLVM_MAJOR;
@@ -138,7 +139,11 @@ impl Scratch {
         if unit.keeps_temporaries || unit.bound_to_directory {
             return Ok(Scratch { directories: None });
         }
-        let inner = output.join(format!(".bohr-{}", std::process::id()));
+        // The same name in every build: what an interrupted one left goes first.
+        let inner = output.join(format!("{SCRATCH}{}", unit.file_stem()));
+        if inner.exists() {
+            fs::remove_dir_all(&inner).map_err(BuildError::file("remove", &inner))?;
+        }
         fs::create_dir_all(&inner).map_err(BuildError::file("make", &inner))?;
         Ok(Scratch {
             directories: Some((output.clone(), inner)),

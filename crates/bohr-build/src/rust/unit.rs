@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Unit {
     crate_name: String,
     crate_types: Vec<String>,
+    extra_name: String,
     emits_link: bool,
     test: bool,
     target: Option<String>,
@@ -69,6 +70,7 @@ impl Unit {
     fn codegen(&mut self, option: &str) {
         let (name, value) = option.split_once('=').unwrap_or((option, "yes"));
         match name {
+            "extra-filename" => self.extra_name = value.into(),
             "linker" => self.linker = Some(value.into()),
             "linker-flavor" => self.linker_flavor = Some(value.into()),
             "save-temps" => self.keeps_temporaries = is_yes(value),
@@ -76,6 +78,11 @@ impl Unit {
             "split-debuginfo" => self.bound_to_directory |= value == "unpacked",
             _ => {}
         }
+    }
+
+    /// What the names of its files begin with.
+    pub(super) fn file_stem(&self) -> String {
+        format!("{}{}", self.crate_name, self.extra_name)
     }
 
     /// What to do with this call.
