@@ -180,4 +180,19 @@ mod tests {
             scope.spawn(work);
         });
     }
+
+    /// The exhibits lie outside the workspace, where `cargo fmt` does not look.
+    #[test]
+    fn rust_exhibits_are_formatted() {
+        for exhibit in all().unwrap() {
+            if exhibit.manifest.language != Language::Rust {
+                continue;
+            }
+            let mut rustfmt = Command::new("rustfmt");
+            rustfmt.args(["--edition", "2024", "--check"]);
+            let output = rustfmt.arg(exhibit.source_path()).output().unwrap();
+            let difference = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{difference}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! An exhibit as it lies on disk: its folder, its manifest, its source.
 
-use crate::{Error, Manifest, Source};
+use crate::{Error, Manifest, Site, Source};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,8 @@ fn open(folder: &Path) -> Result<Exhibit, Error> {
         path,
         cause: Box::new(cause),
     })?;
-    let source = Source::new(read(&folder.join(manifest.language.source()))?);
+    let language = manifest.language;
+    let source = Source::new(read(&folder.join(language.source()))?, language);
     Ok(Exhibit {
         folder: folder.to_path_buf(),
         manifest,
@@ -128,11 +129,18 @@ impl Exhibit {
             .chain(&self.manifest.culprit.sites)
             .filter_map(|marker| self.source.line_of(marker).err())
             .map(|error| error.to_string());
-        let bad_functions = sites
-            .iter()
-            .filter(|site| !self.source.mentions_function(&site.function))
-            .map(|site| format!("the source has no function {}", site.function));
-        bad_markers.chain(bad_functions).collect()
+        let strays = sites.iter().filter(|site| self.strays(site)).map(|site| {
+            let Site { function, marker } = site;
+            format!("the marker {marker} is not in the function {function}")
+        });
+        bad_markers.chain(strays).collect()
+    }
+
+    /// Whether the site's marker lies in another function than the site's.
+    fn strays(&self, site: &Site) -> bool {
+        let last_part = site.function.rsplit("::").next();
+        let line = self.source.line_of(&site.marker);
+        line.is_ok_and(|line| self.source.function_at(line) != last_part)
     }
 
     fn crooked_arguments(&self) -> Vec<String> {

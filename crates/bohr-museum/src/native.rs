@@ -177,4 +177,17 @@ mod tests {
             }
         }
     }
+
+    /// A process that sleeps for ever is stuck; one that ends is not.
+    #[test]
+    fn a_sleeper_is_stuck() {
+        let philosophers = crate::named("philosophers").unwrap();
+        let run = |program, arguments: &[u64]| {
+            let run = run_once(&philosophers, Path::new(program), arguments);
+            run.unwrap().outcome
+        };
+        assert_eq!(run("/bin/sleep", &[1000]), Outcome::Failed);
+        assert_eq!(run("/bin/true", &[]), Outcome::Passed);
+        assert!(matches!(run("/bin/false", &[]), Outcome::Surprised(_)));
+    }
 }

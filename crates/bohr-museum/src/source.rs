@@ -1,7 +1,7 @@
 //! Places in an exhibit's source: `// marker: name` at the end of a line names
 //! that line, whatever is written above it later.
 
-use crate::Error;
+use crate::{Error, Language};
 
 /// What a marker comment begins with.
 const MARKER: &str = "// marker: ";
@@ -10,13 +10,14 @@ const MARKER: &str = "// marker: ";
 #[derive(Clone, Debug)]
 pub struct Source {
     text: String,
+    language: Language,
 }
 
 impl Source {
     /// A program's text.
     #[must_use]
-    pub fn new(text: String) -> Source {
-        Source { text }
+    pub fn new(text: String, language: Language) -> Source {
+        Source { text, language }
     }
 
     /// All of it.
@@ -47,35 +48,86 @@ impl Source {
         })
     }
 
-    /// Whether the text defines or at least names this function: the last part
-    /// of its path is followed by an opening bracket or type parameters.
+    /// The function that the line (from 1) lies in, without its class or type:
+    /// the nearest header above it that is indented less. The exhibits keep to
+    /// one style, so this needs no parser.
     #[must_use]
-    pub fn mentions_function(&self, function: &str) -> bool {
-        let name = function.rsplit("::").next().unwrap_or(function);
-        self.text
-            .match_indices(name)
-            .any(|(at, _)| self.text[at + name.len()..].starts_with(['(', '<']))
+    pub fn function_at(&self, line: usize) -> Option<&str> {
+        let lines: Vec<&str> = self.text.lines().take(line).collect();
+        let (last, above) = lines.split_last()?;
+        let mut inner = indentation(last);
+        for candidate in above.iter().rev() {
+            let outer = indentation(candidate);
+            if candidate.trim().is_empty() || candidate.starts_with('#') || outer >= inner {
+                continue;
+            }
+            if let Some(name) = header(candidate, self.language) {
+                return Some(name);
+            }
+            // A bare bracket belongs to the header right above it.
+            inner = if candidate.trim() == "{" {
+                outer + 1
+            } else {
+                outer
+            };
+        }
+        None
     }
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The name of the function that this line begins, if it begins one.
+fn header(line: &str, language: Language) -> Option<&str> {
+    // A type parameter may stand behind a Rust function's name; in C++ it is
+    // more likely to belong to the type in front.
+    let (line, name_end) = match language {
+        Language::Rust => {
+            let after = line.split_once("fn ")?.1;
+            (after, after.find(['(', '<'])?)
+        }
+        Language::C | Language::Cpp => (line, line.find('(')?),
+    };
+    let name_start = line[..name_end]
+        .rfind(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .map_or(0, |before| before + 1);
+    let name = &line[name_start..name_end];
+    let statement = ["", "if", "for", "while", "switch", "catch", "return"];
+    (!statement.contains(&name)).then_some(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PROGRAM: &str = "\
+int twice(int x)
+{
+    if (x > 0) {
+        f(x); // marker: call
+        g();  // marker: double
+    }
+    g(); // marker: double
+    // marker: bare
+}
+";
+
     fn source() -> Source {
-        Source::new("int x;\nf(x); // marker: call\ng(); // marker: twice\ng(); // marker: twice\n// marker: bare\n".into())
+        Source::new(PROGRAM.to_string(), Language::C)
     }
 
     #[test]
     fn a_marker_names_its_line() {
-        assert_eq!(source().line_of("call").unwrap(), 2);
+        assert_eq!(source().line_of("call").unwrap(), 4);
     }
 
     #[test]
     fn missing_double_and_empty_markers_are_told() {
         for (marker, fault) in [
             ("cal", "is not in the source"),
-            ("twice", "is in the source twice"),
+            ("double", "is in the source twice"),
             ("bare", "marks no code"),
         ] {
             let told = source().line_of(marker).unwrap_err().to_string();
@@ -84,8 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_followed_by_their_arguments() {
-        assert!(source().mentions_function("Class::f"));
-        assert!(!source().mentions_function("x"));
+    fn a_line_knows_its_function() {
+        assert_eq!(source().function_at(4), Some("twice"));
+        assert_eq!(source().function_at(7), Some("twice"));
+        assert_eq!(source().function_at(1), None);
+        let text = "impl Pool {\n    fn take<T>(&self) {\n        loop {\n            x();\n";
+        let rust = Source::new(text.to_string(), Language::Rust);
+        assert_eq!(rust.function_at(4), Some("take"));
+        let text = "std::vector<int> copy() {\n    return x;\n";
+        let cpp = Source::new(text.to_string(), Language::Cpp);
+        assert_eq!(cpp.function_at(2), Some("copy"));
     }
 }
