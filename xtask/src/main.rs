@@ -6,6 +6,7 @@ mod bench;
 mod bench_control;
 mod bench_simplify;
 mod bench_trace;
+mod csmith;
 mod demo;
 mod install;
 mod museum;
@@ -26,6 +27,7 @@ struct Command {
 
 const COMMANDS: &[Command] = &[
     bench::COMMAND,
+    csmith::COMMAND,
     demo::COMMAND,
     museum::COMMAND,
     subjects::COMMAND,

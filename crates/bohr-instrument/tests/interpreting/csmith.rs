@@ -32,7 +32,9 @@ const HEADERS: &str = "-I/usr/include/csmith";
 
 /// Writes the program of a seed.
 pub fn generate(directory: &Path, seed: u64, options: &[&str]) -> String {
+    // csmith leaves a file where it runs.
     let output = Command::new("csmith")
+        .current_dir(directory)
         .arg("--seed")
         .arg(seed.to_string())
         .args(options)
