@@ -25,6 +25,7 @@ struct Arena {
 }
 
 #[global_allocator]
+#[unsafe(link_section = "bohr_hot")]
 static ARENA: Arena = Arena {
     next: AtomicUsize::new(0),
     free: [const { AtomicUsize::new(0) }; CLASSES],
@@ -73,6 +74,13 @@ impl Arena {
         }
     }
 
+    /// Leaves freed blocks alone from now on.
+    fn forget_free(&self) {
+        for list in &self.free {
+            list.store(0, Ordering::Relaxed);
+        }
+    }
+
     fn alone<R>(&self, action: impl FnOnce() -> R) -> R {
         while self.busy.swap(true, Ordering::Acquire) {
             core::hint::spin_loop();
@@ -102,4 +110,10 @@ unsafe impl GlobalAlloc for Arena {
             list.store(block as usize, Ordering::Relaxed);
         });
     }
+}
+
+/// In a fresh run: takes new memory from one place rather than from blocks that
+/// the template has freed, each of which lies on a page to be copied.
+pub fn begin_run() {
+    ARENA.alone(|| ARENA.forget_free());
 }

@@ -1,8 +1,8 @@
 //! The first steps of a run, right after the template has cloned it.
 
 use crate::{
-    clock::CLOCK, control, engine::ENGINE, faults, heap, ledger::Ledger, lifecycle, output, policy,
-    record::RECORD, system, verdict::REPORTING,
+    arena, clock::CLOCK, control, engine::ENGINE, faults, heap, ledger::Ledger, lifecycle, output,
+    policy, record::RECORD, system, verdict::REPORTING,
 };
 use bohr_event::control::{Detailing, Job};
 use bohr_schedule::Plan;
@@ -10,6 +10,7 @@ use bohr_schedule::Plan;
 /// Turns the clone into a controlled run.
 pub fn begin(job: Job, plan: &'static Plan, seed: u64, ledger: Ledger) {
     system::die_with_parent();
+    arena::begin_run();
     faults::set_action(libc::SIGALRM, libc::SIG_DFL, 0);
     output::redirect();
     heap::set_region(0);

@@ -17,6 +17,7 @@ pub struct Clock {
 }
 
 /// The clock of this process.
+#[unsafe(link_section = "bohr_hot")]
 pub static CLOCK: CarrierOnly<Clock> = CarrierOnly::new(Clock {
     elapsed: Cell::new(0),
     epoch: Cell::new(0),

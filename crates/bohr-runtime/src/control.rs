@@ -4,7 +4,9 @@
 use crate::{grant::GRANT, hooks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+#[unsafe(link_section = "bohr_hot")]
 static ON: AtomicBool = AtomicBool::new(false);
+#[unsafe(link_section = "bohr_hot")]
 static WATCHING: AtomicBool = AtomicBool::new(false);
 
 /// Whether control will come: an explorer is there.

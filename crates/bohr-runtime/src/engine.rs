@@ -58,6 +58,7 @@ pub struct Engine {
 }
 
 /// The engine of this process.
+#[unsafe(link_section = "bohr_hot")]
 pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     threads: RefCell::new(Vec::new()),
     pending: RefCell::new(Vec::new()),

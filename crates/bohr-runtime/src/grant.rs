@@ -33,21 +33,27 @@ impl Shared64 {
 
 /// Events that the running thread may still execute on the fast path. Zero
 /// sends every hook to the slow path.
+#[unsafe(link_section = "bohr_hot")]
 pub static GRANT: Shared64 = Shared64::new(0);
 
 /// Where the last event happened: a site number below 2^32, or a code address.
+#[unsafe(link_section = "bohr_hot")]
 pub static LAST_PLACE: Shared64 = Shared64::new(0);
 
 /// Return address of the interposed call that is being made.
+#[unsafe(link_section = "bohr_hot")]
 pub static CALLER: Shared64 = Shared64::new(0);
 
 /// The site of the instrumented call that is about to be made; 0 for none.
+#[unsafe(link_section = "bohr_hot")]
 pub static CALL_SITE: Shared64 = Shared64::new(0);
 
 /// The widest vector registers that any module may use at a hook: the numbers
 /// of `bohr_event::abi::Vectors`.
+#[unsafe(link_section = "bohr_hot")]
 pub static VECTORS: Shared64 = Shared64::new(0);
 
 /// Added to a heap address divided by 16, it gives the address of its shadow.
+#[unsafe(link_section = "bohr_hot")]
 pub static SHADOW_OFFSET: Shared64 =
     Shared64::new((addresses::SHADOW - addresses::HEAP / 16) as u64);

@@ -39,6 +39,7 @@ struct Heap {
     owners: RefCell<Vec<(usize, u64)>>,
 }
 
+#[unsafe(link_section = "bohr_hot")]
 static HEAP: CarrierOnly<Heap> = CarrierOnly::new(Heap {
     mapped: [const { Cell::new(0) }; addresses::HEAP_REGIONS / 64],
     current: Cell::new(0),
@@ -47,6 +48,7 @@ static HEAP: CarrierOnly<Heap> = CarrierOnly::new(Heap {
 
 /// Held while threads of the system may run side by side: before control
 /// begins, and in processes that the target starts itself.
+#[unsafe(link_section = "bohr_hot")]
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// What `free` found wrong.

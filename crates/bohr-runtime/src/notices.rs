@@ -5,6 +5,7 @@ use bohr_event::control::Notice;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// One bit per notice.
+#[unsafe(link_section = "bohr_hot")]
 static SEEN: AtomicU32 = AtomicU32::new(0);
 
 /// It happened.

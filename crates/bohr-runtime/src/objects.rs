@@ -38,6 +38,7 @@ struct Sites {
 }
 
 /// The objects of this process.
+#[unsafe(link_section = "bohr_hot")]
 pub static OBJECTS: CarrierOnly<Objects> = CarrierOnly::new(Objects {
     list: RefCell::new(Vec::new()),
     ranges: RefCell::new(Vec::new()),
@@ -55,6 +56,11 @@ const UNKNOWN: u16 = u16::MAX;
 /// Numbers below are site numbers, above are code addresses.
 const SITE_NUMBERS: u64 = 1 << 32;
 
+/// Whether a raw place is a site of an instrumented module.
+pub fn is_site(raw: u64) -> bool {
+    raw < SITE_NUMBERS
+}
+
 impl Objects {
     /// Everything loaded so far, by number.
     pub fn list(&self) -> Vec<LoadedObject> {
@@ -68,7 +74,7 @@ impl Objects {
 
     /// The place of a site number or code address.
     pub fn place(&self, raw: u64) -> PlaceNumber {
-        if raw < SITE_NUMBERS {
+        if is_site(raw) {
             return self.site_place(raw as u32);
         }
         let last = self.last.get();

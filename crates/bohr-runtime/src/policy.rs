@@ -4,6 +4,7 @@ use crate::carrier::CarrierOnly;
 use bohr_event::control::Policy;
 use core::cell::Cell;
 
+#[unsafe(link_section = "bohr_hot")]
 static POLICY: CarrierOnly<Cell<Option<Policy>>> = CarrierOnly::new(Cell::new(None));
 
 /// Sets it for this run.

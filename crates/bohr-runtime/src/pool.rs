@@ -22,6 +22,7 @@ pub struct Pool {
 }
 
 /// The pool of this process.
+#[unsafe(link_section = "bohr_hot")]
 pub static POOL: CarrierOnly<Pool> = CarrierOnly::new(Pool {
     free: RefCell::new(Vec::new()),
     next: Cell::new(addresses::STACKS),

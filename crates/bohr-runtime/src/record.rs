@@ -46,6 +46,7 @@ struct Answer {
 }
 
 /// The record of this process.
+#[unsafe(link_section = "bohr_hot")]
 pub static RECORD: CarrierOnly<Record> = CarrierOnly::new(Record {
     segments: RefCell::new(Vec::new()),
     segments_lost: Cell::new(0),

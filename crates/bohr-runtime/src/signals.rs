@@ -28,6 +28,7 @@ pub const COUNT: usize = 65;
 const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];
 
 /// Sent to the process as a whole; the kernel's handler marks them here, too.
+#[unsafe(link_section = "bohr_hot")]
 static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// The program's actions, by signal number; `None` is the default.
@@ -35,6 +36,7 @@ static ACTIONS: CarrierOnly<RefCell<[Option<Action>; COUNT]>> =
     CarrierOnly::new(RefCell::new([None; COUNT]));
 
 /// Handlers that run now, one inside the other.
+#[unsafe(link_section = "bohr_hot")]
 static DEPTH: CarrierOnly<Cell<u32>> = CarrierOnly::new(Cell::new(0));
 
 /// The bit of a signal in a set.

@@ -32,6 +32,7 @@ pub struct Reporting {
 }
 
 /// The reporting of this process.
+#[unsafe(link_section = "bohr_hot")]
 pub static REPORTING: CarrierOnly<Reporting> = CarrierOnly::new(Reporting {
     job: RefCell::new(None),
     ledger: Cell::new(None),

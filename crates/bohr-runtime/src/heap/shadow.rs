@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 /// Bytes of heap per byte of shadow.
 const GRAIN: usize = 16;
 
+#[unsafe(link_section = "bohr_hot")]
 static KEPT: AtomicBool = AtomicBool::new(false);
 
 /// Whether freed memory is watched from now on.

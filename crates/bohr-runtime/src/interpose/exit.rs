@@ -10,6 +10,7 @@ use core::{
 };
 
 /// What the program gave to `exit`.
+#[unsafe(link_section = "bohr_hot")]
 static CODE: CarrierOnly<Cell<i32>> = CarrierOnly::new(Cell::new(0));
 
 /// The exit code, as far as it is known.

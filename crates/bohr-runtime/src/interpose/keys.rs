@@ -14,6 +14,7 @@ pub type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
 const ROUNDS: usize = 4;
 
 /// By key; as long as the highest key with a destructor wants it.
+#[unsafe(link_section = "bohr_hot")]
 static DESTRUCTORS: CarrierOnly<RefCell<Vec<Option<Destructor>>>> =
     CarrierOnly::new(RefCell::new(Vec::new()));
 

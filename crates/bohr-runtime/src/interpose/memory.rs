@@ -6,7 +6,7 @@ use crate::{
     control,
     engine::{ENGINE, operation},
     heap::{self, Misuse},
-    objects::OBJECTS,
+    objects::{self, OBJECTS},
     verdict,
 };
 use bohr_event::{EventKind, FailureKind, Operation};
@@ -15,10 +15,11 @@ use core::{ffi::c_void, ptr};
 /// Alignment of ordinary blocks.
 const USUAL: usize = 16;
 
-/// Heap calls are events where the program's accesses are: only then can what
-/// others do with a block be told from what its owner does.
+/// Heap calls are events where they come from an instrumented site: only there
+/// can what others do with a block be told from what its owner does. Calls from
+/// inside a library are none: a switch there could leave its locks taken.
 fn note(kind: EventKind, address: usize, size: usize, place: u64) {
-    if control::is_on() && OBJECTS.any_sites() {
+    if control::is_on() && objects::is_site(place) {
         ENGINE.step(Operation {
             size: u32::try_from(size).unwrap_or(u32::MAX),
             ..operation(kind, address, place)

@@ -1,10 +1,21 @@
 //! Processes that the target starts itself: they run uncontrolled, and that is
 //! said.
 
-use super::interpose;
-use crate::{control, notices, real::real};
-use bohr_event::control::Notice;
-use core::ffi::{c_char, c_void};
+use super::{caller, cancel, interpose};
+use crate::{
+    control,
+    descriptors::Check,
+    engine::{ENGINE, Woken, operation},
+    notices,
+    real::real,
+    system,
+    thread::Wait,
+};
+use bohr_event::{EventKind, control::Notice};
+use core::{
+    ffi::{c_char, c_void},
+    mem::MaybeUninit,
+};
 
 /// The C library's `fork`, and control is off in the child. Its child handlers
 /// find the calling thread as the only one, which it is.
@@ -21,7 +32,65 @@ fn fork_process() -> i32 {
     child
 }
 
+/// Waits until a child has ended, or there is none to wait for; the real call
+/// that follows does not block.
+fn await_child(process: i32, options: i32, place: u64) {
+    if options & libc::WNOHANG != 0 {
+        return;
+    }
+    let check: &Check = &move || has_ended(process);
+    let wait = Wait::Check(&raw const check as usize);
+    let waiting = operation(EventKind::External, 0, place);
+    if ENGINE.announce_cancellable(waiting, wait, u64::MAX) == Woken::Cancelled {
+        cancel::act();
+    }
+}
+
+fn has_ended(process: i32) -> bool {
+    let (kind, id) = match process {
+        1.. => (libc::P_PID, process),
+        0 | -1 => (libc::P_ALL, 0),
+        _ => (libc::P_PGID, -process),
+    };
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    let address = info.as_mut_ptr() as usize;
+    let arguments = [kind as usize, id as usize, address, options as usize, 0, 0];
+    // SAFETY: writes the information, and leaves the child as it is.
+    unsafe {
+        let answer = system::try_call(libc::SYS_waitid, arguments);
+        answer.is_err() || info.assume_init().si_pid() != 0
+    }
+}
+
 interpose! {
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32 {
+        if control::is_on() {
+            await_child(process, options, caller());
+        }
+        let wait = real!(fn waitpid(i32, *mut i32, i32) -> i32);
+        // SAFETY: passes on what the program passed.
+        unsafe { wait(process, status, options) }
+    }
+
+    fn wait(status: *mut i32) -> i32 {
+        if control::is_on() {
+            await_child(-1, 0, caller());
+        }
+        let wait = real!(fn wait(*mut i32) -> i32);
+        // SAFETY: passes on what the program passed.
+        unsafe { wait(status) }
+    }
+
+    fn wait4(process: i32, status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
+        if control::is_on() {
+            await_child(process, options, caller());
+        }
+        let wait = real!(fn wait4(i32, *mut i32, i32, *mut c_void) -> i32);
+        // SAFETY: passes on what the program passed.
+        unsafe { wait(process, status, options, usage) }
+    }
+
     fn fork() -> i32 {
         fork_process()
     }

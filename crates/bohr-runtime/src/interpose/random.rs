@@ -5,6 +5,7 @@ use crate::{carrier::CarrierOnly, control, real::real};
 use core::{cell::Cell, ffi::c_void, slice};
 
 /// State of a generator that only has to be the same everywhere (SplitMix64).
+#[unsafe(link_section = "bohr_hot")]
 static STATE: CarrierOnly<Cell<u64>> = CarrierOnly::new(Cell::new(0));
 
 fn next() -> u64 {

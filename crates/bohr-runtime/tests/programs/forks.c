@@ -26,10 +26,15 @@ static void crowd(void) {
         pthread_join(threads[i], 0);
 }
 
+static int ends[2];
+
 static void *forks(void *unused) {
     int status;
     pid_t child = fork();
     if (child == 0) {
+        char go;
+        if (read(ends[0], &go, 1) != 1)
+            _exit(2);
         crowd();
         _exit(counter == 300 ? 0 : 1);
     }
@@ -39,7 +44,9 @@ static void *forks(void *unused) {
 
 int main(void) {
     pthread_t thread;
+    assert(pipe(ends) == 0);
     pthread_create(&thread, 0, forks, 0);
+    assert(write(ends[1], "!", 1) == 1); // the child waits for us, the thread for it
     pthread_join(thread, 0);
     assert(system("true") == 0);
     counter = 0;
