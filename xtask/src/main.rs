@@ -8,6 +8,7 @@ mod bench_simplify;
 mod bench_trace;
 mod csmith;
 mod demo;
+mod exports;
 mod install;
 mod museum;
 mod shell;
@@ -29,6 +30,7 @@ const COMMANDS: &[Command] = &[
     bench::COMMAND,
     csmith::COMMAND,
     demo::COMMAND,
+    exports::COMMAND,
     museum::COMMAND,
     subjects::COMMAND,
     test::COMMAND,

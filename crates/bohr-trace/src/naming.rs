@@ -73,7 +73,7 @@ pub enum Variable {
     },
     /// In a heap object, live or freed.
     Heap {
-        /// Who allocated it.
+        /// Who allocated it; the main thread if nobody said who it was.
         thread: ThreadPath,
         /// Where.
         place: PlaceNumber,
@@ -172,11 +172,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The thread that an index stands for now; the main thread's path if
-    /// nobody said.
+    /// The thread that an index stands for now, if anybody said.
     #[must_use]
-    pub fn thread(&self, index: ThreadIndex) -> ThreadPath {
-        self.threads.get(&index).cloned().unwrap_or_default()
+    pub fn thread(&self, index: ThreadIndex) -> Option<&ThreadPath> {
+        self.threads.get(&index)
     }
 
     /// The name of an object of an operation. A freed heap object keeps its
@@ -184,7 +183,8 @@ impl<'a> Names<'a> {
     #[must_use]
     pub fn name(&self, object: u64) -> Variable {
         if let Some(index) = ThreadIndex::from_object(object) {
-            return Variable::Thread(self.thread(index));
+            let thread = self.thread(index).cloned();
+            return thread.map_or(Variable::Unnamed(object), Variable::Thread);
         }
         if let Some((start, heap)) = self.heap.range(..=object).next_back()
             && object - start < heap.length
@@ -214,7 +214,7 @@ impl<'a> Names<'a> {
     fn allocate(&mut self, record: &Record) {
         let (start, place) = (record.operation.object, record.operation.place);
         let length = u64::from(record.operation.size.max(1));
-        let thread = self.thread(record.thread);
+        let thread = self.thread(record.thread).cloned().unwrap_or_default();
         let number = self.counts.entry((thread.clone(), place)).or_default();
         let count = *number;
         *number += 1;

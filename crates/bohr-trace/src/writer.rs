@@ -109,7 +109,7 @@ impl<M: Medium> Writer<M> {
 
     /// Says which thread an index stands for from here on. Steps are those of
     /// its [`ThreadPath`](bohr_event::ThreadPath). To be called before the
-    /// thread's first event.
+    /// event that creates it, so that this event can name it.
     pub fn name_thread(&mut self, index: ThreadIndex, steps: &[u32]) {
         self.note(thread_note_room(steps), |bytes, distance| {
             write_thread(bytes, distance, index, steps)
