@@ -1,4 +1,4 @@
-// Traits, collections, formatting and a caught panic, with std's own code.
+//! Traits, collections, formatting and a caught panic, with std's own code.
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 
