@@ -52,7 +52,27 @@
 //! byte asks for. *note*: what belongs between events, see
 //! [`Note`](crate::Note): events since the previous note (varint), tag u8, content.
 //!
-//! Each block is decoded by itself: the predictor begins empty.
+//! The predictor begins each block with zeros everywhere. It has 2048 contexts,
+//! 4096 cells of memory and 256 threads (by index modulo 256). With `K` =
+//! 0x9e3779b97f4a7c15 and products modulo 2^64:
+//!
+//! ```text
+//! shape             kind | order << 8 | size << 32
+//! slot of a context (place ^ rotate_left(shape, 23)) * K >> 53
+//! cell of an object object * K >> 52; it holds an address and a value, and for
+//!                   any other address what memory held counts as 0
+//! after an event    if its slot is not the likeliest successor of the thread's
+//!                   last slot, the likeliest becomes the second, the slot the likeliest;
+//!                   stride = object - the site's last, offset = object - the
+//!                   thread's last, both lasts = object;
+//!                   with a value: step = value - the site's last, that last = value,
+//!                   the object's cell = (object, value)
+//! a new context     takes over its slot: everything 0 but place and shape, and
+//!                   its last object is the thread's
+//! ```
+//!
+//! A writer uses the first code that holds: for sites 0, 1, 2, 3; for addresses
+//! in the order of the table; for values 1, 2, 3, 4, 5, 7, 6.
 //!
 //! While a program runs, the writer fills the open block and counts up its
 //! events last. A full open block is copied behind the sealed ones, then the
