@@ -116,11 +116,21 @@ pub fn directory() -> PathBuf {
 
 /// Fetches a Debian subject and builds it afresh in `directory`.
 pub fn build(subject: &Subject, compilers: &Compilers, directory: &Path) -> Result<(), String> {
+    unpack(subject, directory)?;
+    compile(subject, compilers, directory)
+}
+
+/// Fetches a Debian subject and unpacks it afresh in `directory`.
+pub fn unpack(subject: &Subject, directory: &Path) -> Result<(), String> {
     let Origin::Debian { sources, needs, .. } = &subject.origin else {
         return Err(format!("{} is built by cargo", subject.name));
     };
     install::needed(needs)?;
-    fetch::unpack(sources, directory)?;
+    fetch::unpack(sources, directory)
+}
+
+/// Runs the build script of a subject that was unpacked in `directory`.
+pub fn compile(subject: &Subject, compilers: &Compilers, directory: &Path) -> Result<(), String> {
     let script = shell::root()
         .join("subjects")
         .join(subject.name)

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub enum HookChoice {
     /// Every access that can leave its function, and every synchronising call.
     All,
-    /// None: what the same pipeline makes of the plain program.
+    /// None, and no model: what the same pipeline makes of the plain program.
     None,
 }
 
@@ -193,7 +193,9 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     report.inline_assembly = inline_assembly(&sites);
     report.seconds.insert("merge", clock.step());
 
-    lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
+    if request.hooks != HookChoice::None {
+        lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
+    }
     report.seconds.insert("model", clock.step());
 
     let wanted = |_: SiteNumber| request.hooks == HookChoice::All;

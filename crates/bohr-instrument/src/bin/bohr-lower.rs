@@ -1,4 +1,4 @@
-//! `bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all|none]`: makes a
+//! `bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all] [--plain]`: makes a
 //! profile of a program that was built with bohr.
 //!
 //! It is a program of its own so that LLVM, which ends the process when it meets
@@ -10,7 +10,8 @@ use bohr_instrument::report::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all|none]";
+const USAGE: &str =
+    "usage: bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
@@ -56,13 +57,11 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
                 Some("control") => {}
                 other => return Err(format!("there is no profile {other:?}; there is: control")),
             },
-            "--hook" => {
-                hooks = match arguments.next().as_deref() {
-                    Some("all") => HookChoice::All,
-                    Some("none") => HookChoice::None,
-                    other => return Err(format!("--hook {other:?}: expected all or none")),
-                }
-            }
+            "--hook" => match arguments.next().as_deref() {
+                Some("all") => hooks = HookChoice::All,
+                other => return Err(format!("--hook {other:?}: expected all")),
+            },
+            "--plain" => hooks = HookChoice::None,
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             _ => positional.push(PathBuf::from(argument)),
         }
