@@ -1,11 +1,13 @@
 //! Whether the program is under control. It is not before `main`, in processes
 //! that it starts itself, and if nobody asked for it.
 
-use crate::{grant::GRANT, hooks};
+use crate::{dispatch, grant::GRANT, hooks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 #[unsafe(link_section = "bohr_hot")]
 static ON: AtomicBool = AtomicBool::new(false);
+#[unsafe(link_section = "bohr_hot")]
+static DISPATCHING: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = "bohr_hot")]
 static WATCHING: AtomicBool = AtomicBool::new(false);
 
@@ -26,15 +28,24 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
+/// Whether hidden system calls go to the engine, too.
+#[inline]
+pub fn is_dispatching() -> bool {
+    DISPATCHING.load(Ordering::Relaxed)
+}
+
 /// From here on the engine decides.
 pub fn begin() {
     ON.store(true, Ordering::Relaxed);
+    DISPATCHING.store(dispatch::begin(), Ordering::Relaxed);
 }
 
 /// From here on the program runs as it was written.
 pub fn end() {
     ON.store(false, Ordering::Relaxed);
     WATCHING.store(false, Ordering::Relaxed);
+    DISPATCHING.store(false, Ordering::Relaxed);
+    dispatch::end();
     GRANT.set(0);
     hooks::switch(false);
 }

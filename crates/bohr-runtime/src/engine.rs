@@ -7,6 +7,7 @@
 
 use crate::{
     carrier::CarrierOnly,
+    dispatch,
     grant::{CALL_SITE, GRANT, LAST_PLACE},
     hooks,
     objects::OBJECTS,
@@ -188,6 +189,7 @@ impl Engine {
 
     /// Announces an operation; returns when it is to be done.
     pub fn announce(&self, operation: Operation, wait: Wait, deadline: u64) -> Woken {
+        dispatch::resume();
         let thread = self.current();
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());

@@ -1,7 +1,7 @@
 //! Signals by which a run fails: crashes, and the watchdog's question.
 
 use crate::{
-    addresses, control,
+    addresses, control, dispatch,
     engine::ENGINE,
     grant::CALLER,
     objects::OBJECTS,
@@ -13,14 +13,13 @@ use bohr_event::FailureKind;
 use core::{arch::naked_asm, ffi::c_void};
 
 /// Signals that a crash raises.
-pub const CRASHES: [i32; 7] = [
+pub const CRASHES: [i32; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
     libc::SIGFPE,
     libc::SIGILL,
     libc::SIGTRAP,
     libc::SIGABRT,
-    libc::SIGSYS,
 ];
 
 /// By which the template asks a run that takes too long where it is.
@@ -84,10 +83,14 @@ pub fn install() {
         set_action(signal, crashed as *const () as usize, flags);
     }
     set_action(WATCHDOG, overdue as *const () as usize, flags);
+    dispatch::install();
 }
 
 /// The kernel reports a crash.
-unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+///
+/// # Safety
+/// The arguments must be what the kernel passed.
+pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes both.
     let (address, registers) = unsafe {
         (

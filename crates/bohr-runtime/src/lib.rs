@@ -25,6 +25,7 @@ mod child;
 mod clock;
 mod control;
 mod descriptors;
+mod dispatch;
 mod engine;
 mod environment;
 mod faults;

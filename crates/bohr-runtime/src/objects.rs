@@ -194,10 +194,16 @@ impl Objects {
         ranges.sort_unstable_by_key(|range| range.start);
     }
 
+    /// Where the runtime itself is loaded: start and end.
+    pub fn runtime_range(&self) -> (u64, u64) {
+        let own = self.range_of(OBJECTS_ANCHOR as *const () as u64);
+        own.map_or((0, 0), |range| (range.start, range.end))
+    }
+
     /// Whether the address is in the runtime's own code.
     pub fn is_runtime(&self, address: u64) -> bool {
-        let own = self.range_of(OBJECTS_ANCHOR as *const () as u64);
-        own.is_some_and(|range| (range.start..range.end).contains(&address))
+        let (start, end) = self.runtime_range();
+        (start..end).contains(&address)
     }
 }
 

@@ -3,7 +3,7 @@
 //! The template parks them before it clones runs, since a clone of a parked
 //! thread's memory is cheaper than a new thread in every run.
 
-use crate::{addresses, carrier::CarrierOnly, real::real};
+use crate::{addresses, carrier::CarrierOnly, dispatch, real::real};
 use alloc::vec::Vec;
 use bohr_fiber::{FiberError, ParkedThread, StackRegion};
 use core::{
@@ -93,6 +93,6 @@ impl Pool {
                 bohr_fiber::CreateThread,
             >(create)
         };
-        ParkedThread::new(region, create)
+        dispatch::directly(|| ParkedThread::new(region, create))
     }
 }

@@ -60,3 +60,11 @@ fn pipes_and_sockets() {
 fn signals() {
     Program::compile("signals.c").always_succeeds(10);
 }
+
+#[test]
+fn waits_inside_the_c_library() {
+    let whole_lines = "whole line\n".repeat(9);
+    for report in Program::compile("hidden.c").always_succeeds(10) {
+        assert_eq!(harness::output(&report), whole_lines);
+    }
+}

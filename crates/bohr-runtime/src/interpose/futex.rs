@@ -18,15 +18,21 @@ const ANY: u32 = u32::MAX;
 
 /// Arguments of the system call.
 #[derive(Clone, Copy)]
-struct Futex {
-    word: usize,
-    operation: i32,
-    value: u32,
+pub struct Futex {
+    /// Where to wait.
+    pub word: usize,
+    /// What to do, with flags.
+    pub operation: i32,
+    /// The expected value, or how many to wake.
+    pub value: u32,
     /// A time-out, or a second number.
-    fourth: usize,
-    second_word: usize,
-    third_value: u32,
-    place: u64,
+    pub fourth: usize,
+    /// Where to go on waiting.
+    pub second_word: usize,
+    /// A set of bits, or a second expected value.
+    pub third_value: u32,
+    /// Where the call is made.
+    pub place: u64,
 }
 
 impl Futex {
@@ -49,7 +55,12 @@ impl Futex {
 
     /// The kernel's answer, as a negative error number where it is one.
     fn call(self) -> isize {
-        match self.operation & libc::FUTEX_CMD_MASK {
+        self.call_if_known().unwrap_or(-(libc::ENOSYS as isize))
+    }
+
+    /// The same; `None` for operations that are not known here.
+    pub fn call_if_known(self) -> Option<isize> {
+        Some(match self.operation & libc::FUTEX_CMD_MASK {
             libc::FUTEX_WAIT => self.wait(ANY, self.deadline(false)),
             libc::FUTEX_WAIT_BITSET => self.wait(self.third_value, self.deadline(true)),
             libc::FUTEX_WAKE => self.wake(ANY),
@@ -57,13 +68,13 @@ impl Futex {
             libc::FUTEX_REQUEUE => self.requeue(),
             libc::FUTEX_CMP_REQUEUE => {
                 if read_word(self.word) != self.third_value {
-                    return -(libc::EAGAIN as isize);
+                    return Some(-(libc::EAGAIN as isize));
                 }
                 self.requeue()
             }
             libc::FUTEX_WAKE_OP => self.wake_operation(),
-            _ => -(libc::ENOSYS as isize),
-        }
+            _ => return None,
+        })
     }
 
     /// Compares the word; if it is as expected, waits for a wake-up.

@@ -5,6 +5,7 @@ use super::{caller, cancel, interpose};
 use crate::{
     control,
     descriptors::{self, Kind},
+    dispatch,
     engine::{ENGINE, Woken, operation},
     real::real,
     system,
@@ -42,6 +43,11 @@ fn announce(descriptor: i32, way: Way, waits: bool, place: u64) {
     if ENGINE.announce_cancellable(transfer, wait, u64::MAX) == Woken::Cancelled {
         cancel::act();
     }
+}
+
+/// Waits until something can be read from the descriptor.
+pub fn await_input(descriptor: i32, place: u64) {
+    announce(descriptor, Way::In, true, place);
 }
 
 /// A blocking write to a pipe of more than it can hold now: piece by piece.
@@ -102,7 +108,7 @@ interpose! {
         }
         let read = real!(fn read(i32, *mut c_void, usize) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { read(descriptor, buffer, length) }
+        dispatch::directly(|| unsafe { read(descriptor, buffer, length) })
     }
 
     fn write(descriptor: i32, buffer: *const c_void, length: usize) -> isize {
@@ -115,7 +121,7 @@ interpose! {
         }
         let write = real!(fn write(i32, *const c_void, usize) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { write(descriptor, buffer, length) }
+        dispatch::directly(|| unsafe { write(descriptor, buffer, length) })
     }
 
     fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
@@ -124,7 +130,7 @@ interpose! {
         }
         let read = real!(fn readv(i32, *const libc::iovec, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { read(descriptor, pieces, count) }
+        dispatch::directly(|| unsafe { read(descriptor, pieces, count) })
     }
 
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
@@ -133,7 +139,7 @@ interpose! {
         }
         let write = real!(fn writev(i32, *const libc::iovec, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { write(descriptor, pieces, count) }
+        dispatch::directly(|| unsafe { write(descriptor, pieces, count) })
     }
 
     fn recv(descriptor: i32, buffer: *mut c_void, length: usize, flags: i32) -> isize {
@@ -142,7 +148,7 @@ interpose! {
         }
         let receive = real!(fn recv(i32, *mut c_void, usize, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { receive(descriptor, buffer, length, flags) }
+        dispatch::directly(|| unsafe { receive(descriptor, buffer, length, flags) })
     }
 
     fn recvfrom(
@@ -158,7 +164,7 @@ interpose! {
         }
         let receive = real!(fn recvfrom(i32, *mut c_void, usize, i32, *mut c_void, *mut u32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { receive(descriptor, buffer, length, flags, address, address_length) }
+        dispatch::directly(|| unsafe { receive(descriptor, buffer, length, flags, address, address_length) })
     }
 
     fn recvmsg(descriptor: i32, message: *mut c_void, flags: i32) -> isize {
@@ -167,7 +173,7 @@ interpose! {
         }
         let receive = real!(fn recvmsg(i32, *mut c_void, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { receive(descriptor, message, flags) }
+        dispatch::directly(|| unsafe { receive(descriptor, message, flags) })
     }
 
     fn send(descriptor: i32, buffer: *const c_void, length: usize, flags: i32) -> isize {
@@ -176,7 +182,7 @@ interpose! {
         }
         let send = real!(fn send(i32, *const c_void, usize, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { send(descriptor, buffer, length, flags) }
+        dispatch::directly(|| unsafe { send(descriptor, buffer, length, flags) })
     }
 
     fn sendto(
@@ -192,7 +198,7 @@ interpose! {
         }
         let send = real!(fn sendto(i32, *const c_void, usize, i32, *const c_void, u32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { send(descriptor, buffer, length, flags, address, address_length) }
+        dispatch::directly(|| unsafe { send(descriptor, buffer, length, flags, address, address_length) })
     }
 
     fn sendmsg(descriptor: i32, message: *const c_void, flags: i32) -> isize {
@@ -201,7 +207,7 @@ interpose! {
         }
         let send = real!(fn sendmsg(i32, *const c_void, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        unsafe { send(descriptor, message, flags) }
+        dispatch::directly(|| unsafe { send(descriptor, message, flags) })
     }
 
     fn accept(descriptor: i32, address: *mut c_void, length: *mut u32) -> i32 {
@@ -210,7 +216,7 @@ interpose! {
         }
         let accept = real!(fn accept(i32, *mut c_void, *mut u32) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { accept(descriptor, address, length) }
+        dispatch::directly(|| unsafe { accept(descriptor, address, length) })
     }
 
     fn accept4(descriptor: i32, address: *mut c_void, length: *mut u32, flags: i32) -> i32 {
@@ -219,7 +225,7 @@ interpose! {
         }
         let accept = real!(fn accept4(i32, *mut c_void, *mut u32, i32) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { accept(descriptor, address, length, flags) }
+        dispatch::directly(|| unsafe { accept(descriptor, address, length, flags) })
     }
 
     fn pipe(ends: *mut i32) -> i32 {
@@ -266,14 +272,14 @@ interpose! {
         descriptors::set_internal(descriptor, false);
         let close = real!(fn close(i32) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { close(descriptor) }
+        dispatch::directly(|| unsafe { close(descriptor) })
     }
 
     fn dup2(old: i32, new: i32) -> i32 {
         descriptors::set_internal(new, descriptors::is_internal(old));
         let copy = real!(fn dup2(i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { copy(old, new) }
+        dispatch::directly(|| unsafe { copy(old, new) })
     }
 }
 

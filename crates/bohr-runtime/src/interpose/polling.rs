@@ -5,6 +5,7 @@ use crate::{
     clock::CLOCK,
     control,
     descriptors::{Check, is_ready},
+    dispatch,
     engine::{ENGINE, Woken, operation},
     real::real,
     system,
@@ -114,7 +115,7 @@ interpose! {
         if !control::is_on() {
             let poll = real!(fn poll(*mut libc::pollfd, u64, i32) -> i32);
             // SAFETY: passes on what the program passed.
-            return unsafe { poll(entries, count, timeout) };
+            return dispatch::directly(|| unsafe { poll(entries, count, timeout) });
         }
         poll_until(entries, count, milliseconds(timeout), caller())
     }
@@ -128,7 +129,7 @@ interpose! {
         if !control::is_on() {
             let poll = real!(fn ppoll(*mut libc::pollfd, u64, *const libc::timespec, *const c_void) -> i32);
             // SAFETY: passes on what the program passed.
-            return unsafe { poll(entries, count, time, mask) };
+            return dispatch::directly(|| unsafe { poll(entries, count, time, mask) });
         }
         // SAFETY: the program's time.
         poll_until(entries, count, unsafe { span(time) }, caller())
@@ -150,7 +151,7 @@ interpose! {
                 *mut libc::timeval,
             ) -> i32);
             // SAFETY: passes on what the program passed.
-            return unsafe { select(count, reads, writes, errors, time) };
+            return dispatch::directly(|| unsafe { select(count, reads, writes, errors, time) });
         }
         // SAFETY: null, or a time of the program.
         let deadline = unsafe { time.as_ref() }.map_or(u64::MAX, |time| {
@@ -178,7 +179,7 @@ interpose! {
                 *const c_void,
             ) -> i32);
             // SAFETY: passes on what the program passed.
-            return unsafe { select(count, reads, writes, errors, time, mask) };
+            return dispatch::directly(|| unsafe { select(count, reads, writes, errors, time, mask) });
         }
         // SAFETY: the program's time.
         select_until(count, [reads, writes, errors], unsafe { span(time) }, caller())
@@ -192,7 +193,7 @@ interpose! {
         let wait = real!(fn epoll_wait(i32, *mut c_void, i32, i32) -> i32);
         let timeout = if control::is_on() { 0 } else { timeout };
         // SAFETY: passes on what the program passed.
-        unsafe { wait(epoll, events, most, timeout) }
+        dispatch::directly(|| unsafe { wait(epoll, events, most, timeout) })
     }
 
     fn epoll_pwait(epoll: i32, events: *mut c_void, most: i32, timeout: i32, mask: *const c_void) -> i32 {
@@ -203,6 +204,6 @@ interpose! {
         let wait = real!(fn epoll_pwait(i32, *mut c_void, i32, i32, *const c_void) -> i32);
         let timeout = if control::is_on() { 0 } else { timeout };
         // SAFETY: passes on what the program passed.
-        unsafe { wait(epoll, events, most, timeout, mask) }
+        dispatch::directly(|| unsafe { wait(epoll, events, most, timeout, mask) })
     }
 }

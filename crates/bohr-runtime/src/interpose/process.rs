@@ -5,6 +5,7 @@ use super::{caller, cancel, interpose};
 use crate::{
     control,
     descriptors::Check,
+    dispatch,
     engine::{ENGINE, Woken, operation},
     notices,
     real::real,
@@ -25,7 +26,7 @@ fn fork_process() -> i32 {
     }
     let fork = real!(fn fork() -> i32);
     // SAFETY: passes on the call.
-    let child = unsafe { fork() };
+    let child = dispatch::directly(|| unsafe { fork() });
     if child == 0 {
         control::end();
     }
@@ -70,7 +71,7 @@ interpose! {
         }
         let wait = real!(fn waitpid(i32, *mut i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { wait(process, status, options) }
+        dispatch::directly(|| unsafe { wait(process, status, options) })
     }
 
     fn wait(status: *mut i32) -> i32 {
@@ -79,7 +80,7 @@ interpose! {
         }
         let wait = real!(fn wait(*mut i32) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { wait(status) }
+        dispatch::directly(|| unsafe { wait(status) })
     }
 
     fn wait4(process: i32, status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
@@ -88,7 +89,7 @@ interpose! {
         }
         let wait = real!(fn wait4(i32, *mut i32, i32, *mut c_void) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { wait(process, status, options, usage) }
+        dispatch::directly(|| unsafe { wait(process, status, options, usage) })
     }
 
     fn fork() -> i32 {
@@ -118,7 +119,7 @@ interpose! {
             *const *mut c_char,
         ) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { spawn(process, path, actions, attributes, arguments, variables) }
+        dispatch::directly(|| unsafe { spawn(process, path, actions, attributes, arguments, variables) })
     }
 
     fn posix_spawnp(
@@ -139,20 +140,20 @@ interpose! {
             *const *mut c_char,
         ) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { spawn(process, path, actions, attributes, arguments, variables) }
+        dispatch::directly(|| unsafe { spawn(process, path, actions, attributes, arguments, variables) })
     }
 
     fn system(command: *const c_char) -> i32 {
         notices::note(Notice::Process);
         let run = real!(fn system(*const c_char) -> i32);
         // SAFETY: passes on what the program passed.
-        unsafe { run(command) }
+        dispatch::directly(|| unsafe { run(command) })
     }
 
     fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
         notices::note(Notice::Process);
         let open = real!(fn popen(*const c_char, *const c_char) -> *mut c_void);
         // SAFETY: passes on what the program passed.
-        unsafe { open(command, mode) }
+        dispatch::directly(|| unsafe { open(command, mode) })
     }
 }
