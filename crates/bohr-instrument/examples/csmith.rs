@@ -30,6 +30,7 @@ fn main() {
                 Verdict::Same => "the same",
                 Verdict::NativeTooSlow => "native too slow",
                 Verdict::InterpreterTooSlow => "interpreter too slow",
+                Verdict::Undefined => "undefined both ways",
                 Verdict::Refused(_) => "refused",
                 Verdict::Different(_) => "different",
             };

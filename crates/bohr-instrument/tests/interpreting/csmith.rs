@@ -14,6 +14,9 @@ pub enum Verdict {
     NativeTooSlow,
     /// The interpreter did not end within its steps.
     InterpreterTooSlow,
+    /// A signal ended the native program, and the interpreter says that its
+    /// behaviour is undefined: clang may drop all that follows an endless loop.
+    Undefined,
     /// The interpreter refused.
     Refused(String),
     /// Different output or exit code.
@@ -77,6 +80,7 @@ pub fn compare(directory: &Path, source: &str, level: &str, limits: Limits) -> V
             }
         }
         Err(Stop::Steps { .. }) => Verdict::InterpreterTooSlow,
+        Err(Stop::Undefined { .. }) if native.code.is_none() => Verdict::Undefined,
         Err(refusal @ Stop::NotModelled { .. }) => Verdict::Refused(refusal.to_string()),
         Err(other) => Verdict::Different(other.to_string()),
     }

@@ -1,8 +1,8 @@
 //! Globals in memory, and the values of constants.
 
 use super::bits::{self, Bits};
+use super::convert::cast;
 use super::datum::Datum;
-use super::execute::cast;
 use super::machine::Machine;
 use super::memory::function_address;
 use super::wide::Wide;

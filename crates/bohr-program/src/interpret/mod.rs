@@ -3,13 +3,16 @@
 //! the native one. What it does not model, it refuses by name.
 //!
 //! One concern per file: `memory` and `heap` hold bytes, `encode` moves values
-//! in and out of them, `integer` and `float` compute, `constants` places globals,
-//! `execute` steps through instructions, `call` enters and leaves functions,
-//! `unwind` handles exceptions, and `library` stands for the C library.
+//! in and out of them, `integer`, `wide` and `float` compute, `constants` places
+//! globals, `execute` steps through instructions (`access`, `lanes` and `convert`
+//! are kinds of them), `call` enters and leaves functions, `unwind` handles
+//! exceptions, `intrinsic` stands for LLVM's and `library` for C's functions.
 
+mod access;
 mod bits;
 mod call;
 mod constants;
+mod convert;
 mod datum;
 mod encode;
 mod execute;
@@ -17,6 +20,7 @@ mod float;
 mod heap;
 mod integer;
 mod intrinsic;
+mod lanes;
 mod library;
 mod machine;
 mod memory;
