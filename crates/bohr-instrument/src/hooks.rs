@@ -9,6 +9,7 @@
 
 use crate::sites::{ModuleSites, Operation, Site, SiteNumber};
 use crate::stack::{PrivateSlots, base};
+use bohr_program::Reason;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
@@ -23,8 +24,8 @@ pub const STUB_SECTION: &str = "bohr_stubs";
 /// Why a site has no hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unhooked {
-    /// The caller did not ask for it.
-    NotWanted,
+    /// No other thread can meet it.
+    Private(Reason),
     /// In a stack slot whose address goes nowhere.
     PrivateSlot,
     /// Through a segment register: thread-local by construction.
@@ -44,12 +45,12 @@ pub struct HookCount {
     pub unhooked: BTreeMap<Unhooked, u32>,
 }
 
-/// Inserts a hook before every site that `wanted` asks for and that can be seen
-/// by another thread at all.
+/// Inserts a hook before every site for which `private` knows no reason to leave
+/// it out, and that another thread can see at all.
 pub fn insert(
     context: &Context,
     sites: &ModuleSites<'_>,
-    wanted: &dyn Fn(SiteNumber) -> bool,
+    private: &dyn Fn(SiteNumber) -> Option<Reason>,
 ) -> HookCount {
     let mut hooks = Hooks::new(context);
     let mut slots = PrivateSlots::default();
@@ -58,7 +59,7 @@ pub fn insert(
         let naked = has_attribute(function.function.as_value_ref(), "naked");
         hooks.x87 = uses_x87(function.function);
         for (number, _, site) in function.numbered() {
-            match reason(site, naked, wanted(number), &mut slots) {
+            match reason(site, naked, private(number), &mut slots) {
                 Some(why) => *count.unhooked.entry(why).or_default() += 1,
                 None => {
                     hooks.hook(site, number);
@@ -73,7 +74,7 @@ pub fn insert(
 fn reason(
     site: &Site<'_>,
     naked: bool,
-    wanted: bool,
+    private: Option<Reason>,
     slots: &mut PrivateSlots,
 ) -> Option<Unhooked> {
     let addresses = match site.operation {
@@ -92,10 +93,12 @@ fn reason(
         Some(Unhooked::Empty)
     } else if addresses.iter().any(|address| in_segment(*address)) {
         Some(Unhooked::Segment)
+    } else if let Some(reason) = private {
+        Some(Unhooked::Private(reason))
     } else if !addresses.is_empty() && addresses.iter().all(|address| slots.holds(*address)) {
         Some(Unhooked::PrivateSlot)
     } else {
-        (!wanted).then_some(Unhooked::NotWanted)
+        None
     }
 }
 

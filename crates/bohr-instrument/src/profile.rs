@@ -14,6 +14,7 @@ use crate::tables::{self, Tables};
 use crate::{emit, lower, optimise};
 use bohr_bundle::{Bundle, BundleError, Content, NativeReason, OutputKind, PartId};
 use bohr_event::{Diagnosis, Fault};
+use bohr_program::{Program, Reason, Sharing, Verdict};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
@@ -28,6 +29,8 @@ use std::path::{Path, PathBuf};
 /// Which sites get a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookChoice {
+    /// Accesses that may be shared between threads, and synchronising calls.
+    Shared,
     /// Every access that can leave its function, and every synchronising call.
     All,
     /// None, and no model: what the same pipeline makes of the plain program.
@@ -194,14 +197,13 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     report.seconds.insert("merge", clock.step());
 
     if request.hooks != HookChoice::None {
-        lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
-    }
-    report.seconds.insert("model", clock.step());
-
-    let wanted = |_: SiteNumber| request.hooks == HookChoice::All;
-    let count = hooks::insert(&context, &sites, &wanted);
-    take_count(&mut report, &count);
-    if request.hooks != HookChoice::None {
+        let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
+        report.seconds.insert("model", clock.step());
+        let sharing = (request.hooks == HookChoice::Shared).then(|| Sharing::of(&program));
+        report.seconds.insert("sharing", clock.step());
+        let private =
+            |site: SiteNumber| sharing.as_ref().and_then(|sharing| privacy(sharing, site));
+        take_count(&mut report, &hooks::insert(&context, &sites, &private));
         let gates = insert_gates(&context, &merged.module, &sites).map_err(llvm("adding gates"))?;
         report.gates = gates.gates;
         report.ungated = gates.ungated;
@@ -304,27 +306,35 @@ fn lower_to_model(
     sites: &ModuleSites<'_>,
     bundle: &Bundle<'_>,
     report: &mut Report,
-) -> Result<(), ProfileError> {
+) -> Result<Program, ProfileError> {
     let lowered = lower::lower(module, sites, bundle.hash().0)
         .map_err(|error| llvm("reading the data layout")(error.to_string()))?;
     report.opaque = lowered.opaque;
-    write(
-        &request.directory.join("model"),
-        &lowered.program.to_bytes(),
-    )
+    let model = request.directory.join("model");
+    write(&model, &lowered.program.to_bytes())?;
+    Ok(lowered.program)
+}
+
+/// Why a site cannot meet another thread, as the model's analysis sees it; both
+/// number sites alike.
+fn privacy(sharing: &Sharing, site: SiteNumber) -> Option<Reason> {
+    match sharing.verdict(bohr_program::SiteNumber::from_u32(site.0)) {
+        Verdict::Private(reason) => Some(reason),
+        Verdict::Shared | Verdict::Synchronises => None,
+    }
 }
 
 fn take_count(report: &mut Report, count: &HookCount) {
     report.hooked = count.hooked;
     for (reason, sites) in &count.unhooked {
         let words = match reason {
-            Unhooked::NotWanted => "not asked for",
-            Unhooked::PrivateSlot => "stack slot whose address stays in its function",
-            Unhooked::Segment => "through a segment register",
-            Unhooked::Naked => "in a function of assembly",
-            Unhooked::Empty => "of length 0",
+            Unhooked::Private(reason) => reason.to_string(),
+            Unhooked::PrivateSlot => "stack slot whose address stays in its function".into(),
+            Unhooked::Segment => "through a segment register".into(),
+            Unhooked::Naked => "in a function of assembly".into(),
+            Unhooked::Empty => "of length 0".into(),
         };
-        report.unhooked.insert(words.to_string(), *sites);
+        report.unhooked.insert(words, *sites);
     }
 }
 

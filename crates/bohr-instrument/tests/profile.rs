@@ -236,3 +236,48 @@ fn refusals_tell_whose_fault_it_is() {
     assert_eq!(damaged.fault(), Fault::Input);
     assert!(damaged.to_string().contains("main.o"), "{damaged}");
 }
+
+#[test]
+fn only_what_threads_share_is_hooked() {
+    let directory = tempfile::tempdir().expect("directory");
+    let path = directory.path();
+    let source = "#include <pthread.h>\nint shared, own; static void *work(void *p) { shared++; return p; }
+        int main(void) { pthread_t t; own = 1; pthread_create(&t, 0, work, 0); shared++; own++; pthread_join(t, 0); return shared + own; }";
+    let main = compile(path, "main.c", source, &["-O1"]);
+    let mut program = Program::new(OutputKind::Executable);
+    program.add(Content::Bitcode, "main.o", &main.bitcode);
+    program.add_toolchain("crtn.o");
+    let program = program.finish(path);
+    let made = |hooks: HookChoice| {
+        let directory = path.join(format!("{hooks:?}"));
+        fs::create_dir_all(&directory).expect("directory");
+        let report = make(&Request {
+            program: &program,
+            directory: &directory,
+            hooks,
+        })
+        .expect("a profile");
+        let output = Command::new(directory.join("program"))
+            .output()
+            .expect("runs");
+        assert_eq!(output.status.code(), Some(4));
+        report
+    };
+    let (shared, all, plain) = (
+        made(HookChoice::Shared),
+        made(HookChoice::All),
+        made(HookChoice::None),
+    );
+    // Two reads and two writes of `shared`, one read after the join, two calls.
+    // `own` is written twice and read twice.
+    assert!(
+        shared.unhooked["touched by the main thread only"] >= 4,
+        "{shared:?}"
+    );
+    assert!(
+        shared.hooked >= 6 && shared.hooked < all.hooked,
+        "{shared:?}"
+    );
+    assert_eq!((plain.hooked, plain.stubs, plain.gates.len()), (0, 0, 0));
+    assert_eq!(shared.gates.len(), 1);
+}

@@ -1,4 +1,4 @@
-//! `bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all] [--plain]`: makes a
+//! `bohr-lower PROGRAM DIRECTORY [--profile control] [--hook shared|all] [--plain]`: makes a
 //! profile of a program that was built with bohr.
 //!
 //! It is a program of its own so that LLVM, which ends the process when it meets
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: bohr-lower PROGRAM DIRECTORY [--profile control] [--hook all] [--plain]";
+    "usage: bohr-lower PROGRAM DIRECTORY [--profile control] [--hook shared|all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut positional = Vec::new();
-    let mut hooks = HookChoice::All;
+    let mut hooks = HookChoice::Shared;
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -58,8 +58,9 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
                 other => return Err(format!("there is no profile {other:?}; there is: control")),
             },
             "--hook" => match arguments.next().as_deref() {
+                Some("shared") => hooks = HookChoice::Shared,
                 Some("all") => hooks = HookChoice::All,
-                other => return Err(format!("--hook {other:?}: expected all")),
+                other => return Err(format!("--hook {other:?}: expected shared or all")),
             },
             "--plain" => hooks = HookChoice::None,
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),

@@ -29,7 +29,7 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let given: Vec<_> = parts.iter().map(Compiled::part).collect();
     let merged = merge(&context, &given, &|name| name == "main").expect("merges");
     let sites = ModuleSites::of(&merged.module);
-    let count = insert(&context, &sites, &|_| true);
+    let count = insert(&context, &sites, &|_| None);
     let mut gates = Gates::default();
     let questions = Questions::add_to(&context, &merged.module).expect("gates");
     gates::body::insert(&context, &sites, &questions, &mut gates);
