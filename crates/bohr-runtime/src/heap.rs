@@ -77,9 +77,34 @@ pub fn set_region(region: usize) {
     HEAP.current.set(region);
 }
 
+/// While it lives, allocations come from a region that belongs to no thread:
+/// what bohr has the C library do on its own account must not move a block of
+/// the program.
+pub struct OwnAccount {
+    before: usize,
+}
+
+impl OwnAccount {
+    const REGION: usize = addresses::HEAP_REGIONS - 1;
+
+    /// Begins.
+    pub fn open() -> OwnAccount {
+        let before = HEAP.current.get();
+        HEAP.current.set(OwnAccount::REGION);
+        OwnAccount { before }
+    }
+}
+
+impl Drop for OwnAccount {
+    fn drop(&mut self) {
+        HEAP.current.set(self.before);
+    }
+}
+
 /// The region of the thread with this path hash; the main thread's is number 0.
 pub fn region_of(path: u64) -> usize {
-    let places = addresses::HEAP_REGIONS - 1;
+    // Without the main thread's and the one of no thread.
+    let places = addresses::HEAP_REGIONS - 2;
     let wanted = (path % places as u64) as usize;
     let mut owners = HEAP.owners.borrow_mut();
     // Another thread in the same place moves this one to the next; where there

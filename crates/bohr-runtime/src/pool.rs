@@ -3,7 +3,7 @@
 //! The template parks them before it clones runs, since a clone of a parked
 //! thread's memory is cheaper than a new thread in every run.
 
-use crate::{addresses, carrier::CarrierOnly, dispatch, real::real};
+use crate::{addresses, carrier::CarrierOnly, dispatch, heap, real::real};
 use alloc::vec::Vec;
 use bohr_fiber::{FiberError, ParkedThread, StackRegion};
 use core::{
@@ -68,6 +68,7 @@ impl Pool {
     }
 
     fn park(&self, stack: usize) -> Result<ParkedThread, FiberError> {
+        let _account = heap::OwnAccount::open();
         let length = stack.next_multiple_of(1 << 20);
         let start = self.next.get();
         self.next.set(start + length + addresses::STACK_GAP);

@@ -418,6 +418,17 @@ pub fn lost_update() -> Program {
     vec![main, adder.clone(), adder]
 }
 
+/// One thread waits in a loop, unrolled here, for what the other does last.
+pub fn long_wait(turns: usize) -> Program {
+    use Step::*;
+    let spin = core::iter::repeat_n(Read(0), turns).chain([FailIf(0)]);
+    vec![
+        vec![Fork(1), Fork(2)],
+        spin.collect(),
+        vec![Set(1, 1), Set(0, 1)],
+    ]
+}
+
 /// Two threads that take two locks in opposite order.
 pub fn crossed_locks() -> Program {
     use Step::*;

@@ -11,7 +11,8 @@
 //! the number of threads beforehand; random 63-bit numbers are as good as a
 //! random permutation). A thread that spins falls below all others, as the
 //! paper's implementation does at a yield: otherwise it would starve the one
-//! that it waits for.
+//! that it waits for. So does one that executes more events in a row than whole
+//! runs were foreseen to have.
 
 use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
 use alloc::vec::Vec;
@@ -19,6 +20,9 @@ use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
 
 /// Priorities of threads that have not been lowered lie above this.
 const UNLOWERED: i64 = 1 << 62;
+
+/// Fewest events in a row that count as waiting in a loop, however short runs are.
+const STUBBORN: u64 = 10_000;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -33,6 +37,9 @@ pub struct Pct {
     executed: u64,
     /// The priority that the last spinner fell to.
     lowest: i64,
+    /// Events of the last thread in a row, and how many are too many.
+    in_a_row: u64,
+    too_many: u64,
 }
 
 impl Pct {
@@ -48,6 +55,8 @@ impl Pct {
             changes,
             executed: 0,
             lowest: 0,
+            in_a_row: 0,
+            too_many: length.max(STUBBORN),
         }
     }
 
@@ -63,8 +72,9 @@ impl Pct {
 
     fn lower_spinners(&mut self, view: &View<'_>) {
         if let Some(last) = view.last
-            && view.spins(last.thread)
+            && (view.spins(last.thread) || self.in_a_row > self.too_many)
         {
+            self.in_a_row = 0;
             self.lowest -= 1;
             self.priorities[last.thread.position()] = self.lowest;
         }
@@ -88,6 +98,10 @@ impl Strategy for Pct {
             thread = self.highest(view);
         }
         self.executed += 1;
+        self.in_a_row = match view.last {
+            Some(last) if last.thread == thread => self.in_a_row + last.events,
+            _ => 0,
+        };
         Decision::Run(Grant::once(thread))
     }
 

@@ -148,7 +148,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{lost_update, run};
+    use crate::machine::{Outcome, long_wait, lost_update, run};
     use alloc::vec;
     use proptest::prelude::*;
 
@@ -168,6 +168,35 @@ mod tests {
                 wishes: Vec::new(),
             },
         ]
+    }
+
+    /// A wait of 40,000 turns stands for one without end.
+    #[test]
+    fn nobody_waits_in_a_loop_for_ever() {
+        let program = long_wait(40_000);
+        let points = Some(vec![PlaceNumber(0)]);
+        for rule in [
+            Rule::Random,
+            Rule::Pct {
+                depth: 2,
+                length: 100,
+            },
+            Rule::Pos,
+        ] {
+            for points in [None, points.clone()] {
+                let plan = Plan {
+                    points,
+                    ..Plan::new(rule.clone())
+                };
+                for seed in 0..4 {
+                    let outcome = run(&program, &mut *plan.strategy(seed)).outcome;
+                    assert!(
+                        matches!(outcome, Outcome::Ended(_)),
+                        "{plan:?}, seed {seed}"
+                    );
+                }
+            }
+        }
     }
 
     proptest! {

@@ -5,11 +5,18 @@
 //! executed. Afterwards the events that race with it draw anew, so that the
 //! orders of independent pairs are decided independently of each other.
 //!
-//! Deviation: a spinning thread's event stays below all others while it spins.
+//! Deviations: a spinning thread's event stays below all others while it spins.
+//! An event that has been passed over very often in a row draws anew with all
+//! others: a thread that waits in a loop which nobody recognises as spinning
+//! draws at every turn, and would keep a thread with an unlucky draw from ever
+//! ending that wait.
 
 use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
 use alloc::vec::Vec;
 use bohr_event::{ChoiceKind, Operation, ThreadIndex, ThreadPath};
+
+/// Events of one thread in a row after which all draw anew.
+const STUBBORN: u64 = 10_000;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -19,6 +26,8 @@ pub struct PartialOrderSampling {
     priorities: Vec<u64>,
     /// What was granted last, and to whom.
     last: Option<(ThreadIndex, Operation)>,
+    /// Events of that thread in a row.
+    in_a_row: u64,
 }
 
 impl PartialOrderSampling {
@@ -29,6 +38,7 @@ impl PartialOrderSampling {
             random: Random::new(seed),
             priorities: Vec::new(),
             last: None,
+            in_a_row: 0,
         }
     }
 
@@ -36,23 +46,22 @@ impl PartialOrderSampling {
         let Some((executor, executed)) = self.last else {
             return;
         };
+        let stubborn = self.in_a_row >= STUBBORN;
         for &thread in view.enabled {
-            if thread == executor || view.operation(thread).conflicts(&executed) {
+            if stubborn || thread == executor || view.operation(thread).conflicts(&executed) {
                 self.priorities[thread.position()] = self.random.bits() | 1;
             }
         }
     }
 
-    /// The priority under which a thread's pending event competes.
-    fn standing(&self, view: &View<'_>, thread: ThreadIndex) -> u64 {
-        match view.spins(thread) {
-            true => 0,
-            false => self.priorities[thread.position()],
-        }
+    /// What a thread's pending event competes with: spinning ones come after all
+    /// others, unless one thread has had more than its share.
+    fn standing(&self, view: &View<'_>, thread: ThreadIndex) -> (bool, u64) {
+        let useful = !view.spins(thread) || self.in_a_row >= STUBBORN;
+        (useful, self.priorities[thread.position()])
     }
 
-    /// Raises or lowers nothing; tells whose event is first by its priority
-    /// among those that `admit` lets through.
+    /// Whose event is first by its priority, among those that `admit` lets through.
     pub(crate) fn first(
         &mut self,
         view: &View<'_>,
@@ -61,6 +70,12 @@ impl PartialOrderSampling {
         self.redraw(view);
         let admitted = view.enabled.iter().copied().filter(|&thread| admit(thread));
         let thread = admitted.max_by_key(|&thread| self.standing(view, thread))?;
+        self.in_a_row = match view.last {
+            Some(last) if last.thread == thread && self.in_a_row < STUBBORN => {
+                self.in_a_row + last.events
+            }
+            _ => 0,
+        };
         self.last = Some((thread, *view.operation(thread)));
         Some(thread)
     }
@@ -88,6 +103,40 @@ mod tests {
     use super::*;
     use crate::machine::{Outcome, Step::*, run};
     use alloc::vec;
+
+    /// Two threads that both spin take turns; neither is picked for ever.
+    #[test]
+    fn spinners_take_turns() {
+        let operation = crate::machine::Machine::new(&vec![vec![]]).pending(ThreadIndex(0));
+        let pending = [crate::Pending {
+            operation,
+            spins: true,
+        }; 2];
+        let enabled = [ThreadIndex(0), ThreadIndex(1)];
+        let mut strategy = PartialOrderSampling::new(3);
+        let mut turns = [0; 2];
+        let mut last = None;
+        for thread in enabled {
+            strategy.thread_started(thread, &crate::machine::path(thread));
+        }
+        for _ in 0..200 {
+            let view = View {
+                pending: &pending,
+                enabled: &enabled,
+                last,
+            };
+            let Decision::Run(grant) = strategy.decide(&view) else {
+                unreachable!()
+            };
+            turns[grant.thread.position()] += 1;
+            last = Some(crate::Used {
+                thread: grant.thread,
+                events: 1,
+                place: operation.place,
+            });
+        }
+        assert!(turns.iter().all(|&count| count > 20), "{turns:?}");
+    }
 
     /// The paper's motivating shape: one order of two events among many that
     /// have nothing to do with it. A random walk would have to keep one thread

@@ -3,24 +3,35 @@
 //!
 //! Most accesses of most programs never conflict. Leaving them out makes the
 //! space that a random strategy draws from smaller by the same factor, without
-//! losing an order of conflicting events.
+//! losing an order of conflicting events. A thread that makes very many private
+//! accesses in a row is asked about all the same: it may wait in a loop for
+//! something that no earlier run has shown to conflict.
 
-use crate::{Decision, Grant, Strategy, View};
+use crate::{Decision, Grant, Strategy, Used, View};
 use alloc::boxed::Box;
 use bohr_event::{ChoiceKind, PlaceNumber, ThreadIndex, ThreadPath};
+
+/// Private accesses in a row after which the strategy is asked.
+const STUBBORN: u32 = 1_000;
 
 /// See the module.
 pub struct Restricted<'a> {
     /// Sorted.
     points: &'a [PlaceNumber],
     strategy: Box<dyn Strategy + 'a>,
+    /// Private accesses since the strategy was asked.
+    unasked: u32,
 }
 
 impl<'a> Restricted<'a> {
     /// Asks `strategy` only where a preemption can matter.
     #[must_use]
     pub fn new(points: &'a [PlaceNumber], strategy: Box<dyn Strategy + 'a>) -> Restricted<'a> {
-        Restricted { points, strategy }
+        Restricted {
+            points,
+            strategy,
+            unasked: 0,
+        }
     }
 }
 
@@ -34,11 +45,17 @@ impl Strategy for Restricted<'_> {
             let operation = view.operation(thread);
             let private =
                 operation.kind.is_access() && self.points.binary_search(&operation.place).is_err();
-            if private && !view.spins(thread) {
+            if private && !view.spins(thread) && self.unasked < STUBBORN {
+                self.unasked += 1;
                 return Decision::Run(Grant::once(thread));
             }
         }
-        self.strategy.decide(view)
+        let unasked = core::mem::take(&mut self.unasked);
+        let last = view.last.map(|last| Used {
+            events: last.events + u64::from(unasked),
+            ..last
+        });
+        self.strategy.decide(&View { last, ..*view })
     }
 
     fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
