@@ -19,8 +19,8 @@ pub enum Malformed {
     /// A thread does something after its end.
     #[error("the thread has ended")]
     Ended,
-    /// A thread starts or ends another than itself.
-    #[error("the operation names another thread than the one that does it")]
+    /// A thread ends as another than it started as.
+    #[error("the thread started under another name")]
     OtherThread,
     /// A join of a thread that never was.
     #[error("the thread that is joined is unknown")]

@@ -36,6 +36,7 @@ pub mod graph;
 mod lifecycle;
 pub mod merge;
 mod order;
+mod preemption;
 mod simplify;
 mod variables;
 pub mod window;

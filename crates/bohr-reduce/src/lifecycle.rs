@@ -19,10 +19,15 @@ enum Lock {
     Shared(u32),
 }
 
-/// What is known while a trace goes by.
+/// What is known while a trace goes by. A thread as the object of an operation
+/// is whatever its creation called it.
 #[derive(Default)]
 struct Observer {
-    threads: HashMap<ThreadIndex, Life>,
+    /// By object.
+    lives: HashMap<u64, Life>,
+    /// By index: the object of the thread that has it, if it started, and
+    /// whether it can still do something.
+    threads: HashMap<ThreadIndex, (Option<u64>, bool)>,
     /// Those that are held.
     locks: HashMap<u64, Lock>,
     arrivals: HashMap<(ThreadIndex, u64), u32>,
@@ -35,7 +40,7 @@ pub(crate) fn check(steps: &[Step], whole_threads: bool) -> Result<(), SimplifyE
     if let Some(first) = steps.first()
         && first.operation.kind != EventKind::Start
     {
-        observer.threads.insert(first.thread, Life::Running);
+        observer.threads.insert(first.thread, (None, true));
     }
     let mut alive = None;
     for (event, step) in (0..).map(Sequence).zip(steps) {
@@ -67,22 +72,22 @@ impl Observer {
             return self.start(step, event);
         }
         match self.threads.get(&step.thread) {
-            Some(Life::Running) => {}
-            Some(Life::Ended) => return Err(Malformed::Ended),
-            Some(Life::Created) => return Err(Malformed::NotStarted),
+            Some((_, true)) => {}
+            Some((_, false)) => return Err(Malformed::Ended),
             None if whole_threads => return Err(Malformed::NotStarted),
             None => {
-                self.threads.insert(step.thread, Life::Running);
+                self.threads.insert(step.thread, (None, true));
             }
         }
         self.operate(step)
     }
 
     fn start(&mut self, step: &Step, event: Sequence) -> Result<(), Malformed> {
-        if step.operation.object != step.thread.object() {
-            return Err(Malformed::OtherThread);
+        let object = step.operation.object;
+        if let Some((_, true)) = self.threads.insert(step.thread, (Some(object), true)) {
+            return Err(Malformed::RunsAlready);
         }
-        match self.threads.insert(step.thread, Life::Running) {
+        match self.lives.insert(object, Life::Running) {
             Some(Life::Created) => Ok(()),
             Some(Life::Running) => Err(Malformed::RunsAlready),
             None if event == Sequence(0) => Ok(()),
@@ -122,24 +127,26 @@ impl Observer {
     }
 
     fn exit(&mut self, step: &Step) -> Result<(), Malformed> {
-        if step.operation.object != step.thread.object() {
+        let object = step.operation.object;
+        let own = self.threads.insert(step.thread, (Some(object), false));
+        if let Some((Some(other), _)) = own
+            && other != object
+        {
             return Err(Malformed::OtherThread);
         }
-        self.threads.insert(step.thread, Life::Ended);
+        self.lives.insert(object, Life::Ended);
         Ok(())
     }
 
     fn fork(&mut self, object: u64) -> Result<(), Malformed> {
-        let child = ThreadIndex::from_object(object).ok_or(Malformed::UnknownThread)?;
-        match self.threads.insert(child, Life::Created) {
+        match self.lives.insert(object, Life::Created) {
             None | Some(Life::Ended) => Ok(()),
             Some(_) => Err(Malformed::RunsAlready),
         }
     }
 
     fn join(&mut self, object: u64) -> Result<(), Malformed> {
-        let child = ThreadIndex::from_object(object).ok_or(Malformed::UnknownThread)?;
-        match self.threads.get(&child) {
+        match self.lives.get(&object) {
             Some(Life::Ended) => Ok(()),
             Some(_) => Err(Malformed::StillRuns),
             None => Err(Malformed::UnknownThread),

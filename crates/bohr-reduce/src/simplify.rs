@@ -6,8 +6,9 @@ use crate::error::SimplifyError;
 use crate::footprint::Footprints;
 use crate::graph::{Graph, NodeCount};
 use crate::order::{Chain, Chains, Execution, Order};
+use crate::preemption::preemptive;
 use crate::{beam, exact, lifecycle, window};
-use bohr_event::{EventKind, control::Step};
+use bohr_event::control::Step;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,50 +209,4 @@ fn shared_variables(chains: &Chains, footprints: &Footprints) -> u64 {
     uses.iter()
         .filter(|entry| entry.several && entry.written)
         .count() as u64
-}
-
-/// Switches away from a thread whose next event does not wait for anything:
-/// it is no waiting operation, or nothing that it needs is missing.
-fn preemptive(steps: &[Step], chains: &Chains, graph: &Graph, order: &Order) -> u64 {
-    let mut lists: Vec<Vec<u32>> = chains
-        .lengths
-        .iter()
-        .map(|&length| Vec::with_capacity(length as usize))
-        .collect();
-    for (event, chain) in (0..).zip(&chains.of) {
-        lists[chain.position()].push(event);
-    }
-    let chain_of: std::collections::HashMap<_, _> =
-        chains.threads.iter().zip((0..).map(Chain)).collect();
-    let mut events = vec![0u64; chains.count()];
-    let mut nodes = vec![0; chains.count()];
-    let mut count = 0;
-    for (position, run) in order.runs().iter().enumerate() {
-        let chain = chain_of[&run.thread];
-        events[chain.position()] += run.events;
-        let done = events[chain.position()];
-        let node = &mut nodes[chain.position()];
-        while *node < graph.length(chain)
-            && u64::from(graph.events_before(chain, *node + 1)) <= done
-        {
-            *node += 1;
-        }
-        let Some(&next) = lists[chain.position()].get(done as usize) else {
-            continue;
-        };
-        let can_run =
-            beam::run(graph, &nodes, chain, graph.length(chain)) > nodes[chain.position()];
-        let waits = may_wait(steps[next as usize].operation.kind) && !can_run;
-        count += u64::from(!waits && position + 1 < order.runs().len());
-    }
-    count
-}
-
-/// Whether an operation of this kind can have to wait for another thread.
-fn may_wait(kind: EventKind) -> bool {
-    use EventKind::*;
-    matches!(
-        kind,
-        Join | Acquire | AcquireShared | Wait | Receive | Depart | Sleep
-    )
 }

@@ -67,7 +67,7 @@ fn impossible_events_are_named() {
             Malformed::NotStarted,
         ),
         (
-            vec![step(0, Fork, object(1)), step(1, Start, object(2))],
+            vec![step(0, Start, object(0)), step(0, Exit, object(2))],
             Malformed::OtherThread,
         ),
         (
@@ -82,6 +82,7 @@ fn impossible_events_are_named() {
         // Two that join each other.
         (
             vec![
+                step(0, Start, object(0)),
                 step(0, Fork, object(1)),
                 step(1, Start, object(1)),
                 step(1, Join, object(0)),

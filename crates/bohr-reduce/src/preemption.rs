@@ -1,0 +1,173 @@
+//! Which switches of an order take the processor from a thread that could go
+//! on. Those are what a reader has to understand; the others happen in any
+//! program whose threads wait for each other.
+
+use crate::beam::run;
+use crate::graph::{Graph, NodeCount};
+use crate::order::{Chain, Chains, Order};
+use bohr_event::{EventKind, Operation, control::Step};
+use std::collections::{HashMap, HashSet};
+
+/// What decides whether an operation has to wait.
+#[derive(Default)]
+struct World {
+    /// Locks that somebody has, and how many readers do; 0 is one writer.
+    held: HashMap<u64, u32>,
+    ended: HashSet<u64>,
+}
+
+/// Counts the switches away from a thread that could go on.
+pub(crate) fn preemptive(steps: &[Step], chains: &Chains, graph: &Graph, order: &Order) -> u64 {
+    let mut world = World::default();
+    let mut progress = Progress::new(chains);
+    let mut events = order.events(steps);
+    let mut count = 0;
+    for (position, done) in order.runs().iter().enumerate() {
+        let mut chain = Chain(0);
+        for event in events.by_ref().take(done.events as usize) {
+            world.happen(&steps[event].operation);
+            chain = chains.of[event];
+        }
+        let next = progress.advance(chain, done.events, graph);
+        let is_switch = position + 1 < order.runs().len();
+        let could = next.is_some_and(|event| {
+            let ready = || progress.is_ready(chain, graph);
+            !world.waits(&steps[event as usize].operation, ready)
+        });
+        count += u64::from(is_switch && could);
+    }
+    count
+}
+
+impl World {
+    fn happen(&mut self, operation: &Operation) {
+        let object = operation.object;
+        match operation.kind {
+            EventKind::Acquire => drop(self.held.insert(object, 0)),
+            EventKind::AcquireShared => *self.held.entry(object).or_default() += 1,
+            EventKind::Release => drop(self.held.remove(&object)),
+            EventKind::ReleaseShared => {
+                let left = self.held.get_mut(&object).map(|readers| {
+                    *readers = readers.saturating_sub(1);
+                    *readers
+                });
+                if left == Some(0) {
+                    self.held.remove(&object);
+                }
+            }
+            EventKind::Exit => drop(self.ended.insert(object)),
+            EventKind::Fork => drop(self.ended.remove(&object)),
+            _ => {}
+        }
+    }
+
+    /// Whether the operation has to wait now. Of those whose condition no trace
+    /// tells, it is taken to: `ready` says whether all that it depends on is over.
+    fn waits(&self, operation: &Operation, ready: impl Fn() -> bool) -> bool {
+        let object = operation.object;
+        match operation.kind {
+            EventKind::Acquire => self.held.contains_key(&object),
+            EventKind::AcquireShared => self.held.get(&object) == Some(&0),
+            EventKind::Join => !self.ended.contains(&object),
+            EventKind::Wait | EventKind::Receive | EventKind::Depart | EventKind::Sleep => !ready(),
+            _ => false,
+        }
+    }
+}
+
+/// How far each chain is, in events and in nodes.
+struct Progress {
+    /// By chain: its events.
+    events: Vec<Vec<u32>>,
+    done: Vec<usize>,
+    nodes: Vec<NodeCount>,
+}
+
+impl Progress {
+    fn new(chains: &Chains) -> Progress {
+        let mut events: Vec<Vec<u32>> = vec![Vec::new(); chains.count()];
+        for (event, chain) in (0..).zip(&chains.of) {
+            events[chain.position()].push(event);
+        }
+        Progress {
+            events,
+            done: vec![0; chains.count()],
+            nodes: vec![0; chains.count()],
+        }
+    }
+
+    /// Goes on with a chain; its next event, if there is one.
+    fn advance(&mut self, chain: Chain, events: u64, graph: &Graph) -> Option<u32> {
+        let position = chain.position();
+        self.done[position] += events as usize;
+        let done = self.done[position];
+        let node = &mut self.nodes[position];
+        while *node < graph.length(chain) && graph.events_before(chain, *node + 1) as usize <= done
+        {
+            *node += 1;
+        }
+        self.events[position].get(done).copied()
+    }
+
+    fn is_ready(&self, chain: Chain, graph: &Graph) -> bool {
+        run(graph, &self.nodes, chain, graph.length(chain)) > self.nodes[chain.position()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::footprint::Footprints;
+    use crate::order::Execution;
+    use bohr_event::{MemoryOrder, PlaceNumber, ThreadIndex};
+
+    fn count(steps: &[Step]) -> u64 {
+        let chains = Chains::new(steps);
+        let graph = Graph::new(
+            &chains,
+            &Footprints::new(Execution::of(steps), &chains),
+            false,
+        );
+        preemptive(steps, &chains, &graph, &Order::of(steps))
+    }
+
+    #[test]
+    fn waiting_for_a_lock_is_no_preemption_and_a_free_lock_is_no_reason_to_wait() {
+        use EventKind::*;
+        let step = |thread, kind| Step {
+            thread: ThreadIndex(thread),
+            operation: Operation {
+                kind,
+                order: MemoryOrder::Plain,
+                size: 0,
+                object: 0x10,
+                place: PlaceNumber(0),
+            },
+        };
+        let waits = [
+            step(0, Acquire),
+            step(0, Release),
+            step(1, Acquire),
+            step(1, Release),
+        ];
+        assert_eq!(count(&waits), 0);
+        let free = [
+            step(0, Acquire),
+            step(0, Release),
+            step(1, Acquire),
+            step(1, Release),
+            step(0, Acquire),
+        ];
+        assert_eq!(count(&free), 1);
+        let held = [
+            step(0, AcquireShared),
+            step(1, AcquireShared),
+            step(0, ReleaseShared),
+            step(1, ReleaseShared),
+            step(0, Acquire),
+        ];
+        // Away from 0 and from 1, who could give their shares back; then from 0,
+        // who has to wait for the share of 1.
+        assert_eq!(count(&held), 2);
+    }
+}
