@@ -444,11 +444,14 @@ impl Engine {
 
     fn find_enabled(&self) {
         let threads = self.threads.borrow();
+        let mut pending = self.pending.borrow_mut();
         let mut enabled = self.enabled.borrow_mut();
         enabled.clear();
         for &index in self.live.borrow().iter() {
             if waiting::is_over(threads[index.position()]) {
                 enabled.push(index);
+                // The running thread may have changed what the others look at.
+                pending[index.position()].spins &= index == self.current.get();
             }
         }
     }

@@ -68,3 +68,11 @@ fn waits_inside_the_c_library() {
         assert_eq!(harness::output(&report), whole_lines);
     }
 }
+
+/// Whoever spins is told to the strategy, and no longer once another has run.
+#[test]
+fn threads_that_spin_for_each_other() {
+    for report in Program::compile("mutual_spinning.c").always_succeeds(15) {
+        assert!(report.events < 50_000, "{} events", report.events);
+    }
+}
