@@ -13,20 +13,31 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// With nothing in it.
+    pub fn empty() -> Folder {
+        Folder {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
     /// Compiles `NAME.c` with clang as it is.
     pub fn with(name: &str, flags: &[&str]) -> Folder {
-        let folder = Folder {
-            folder: tempfile::tempdir().expect("a temporary folder"),
-        };
+        let folder = Folder::empty();
         folder.compile(name, flags);
         folder
     }
 
+    /// Compiles `NAME.c` to `program` with bohr.
+    pub fn build(&self, name: &str, flags: &[&str]) {
+        let source = source(name);
+        let common = ["cc", "-g", "-O1", "-pthread", "-o", "program"];
+        let words = [&common, flags, &[source.to_str().expect("a plain path")]].concat();
+        self.bohr(&words).expect(0);
+    }
+
     /// Compiles `NAME.c` to `program`.
     pub fn compile(&self, name: &str, flags: &[&str]) {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/controlled/programs")
-            .join(format!("{name}.c"));
+        let source = source(name);
         let mut compiler = Command::new("clang-22");
         compiler
             .args(["-g", "-O1", "-pthread"])
@@ -54,6 +65,7 @@ impl Folder {
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bohr"));
         command.args(words).current_dir(self.folder.path());
+        command.env("BOHR_CACHE", self.folder.path().join("cache"));
         command
     }
 
@@ -61,6 +73,11 @@ impl Folder {
         let output = self.command(words).output().expect("bohr starts");
         Ended { output }
     }
+}
+
+fn source(name: &str) -> PathBuf {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlled/programs");
+    programs.join(format!("{name}.c"))
 }
 
 /// What a call of bohr came to.

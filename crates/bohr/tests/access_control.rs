@@ -1,0 +1,73 @@
+//! Programs built with bohr are controlled at their memory accesses: a bug that
+//! no call shows is found, replayed and carried over to a rebuild.
+
+mod controlled;
+
+use controlled::Folder;
+use serde_json::json;
+
+/// A folder with `data_race.c`, built with bohr, and a cache of its own.
+fn built(flags: &[&str]) -> Folder {
+    let folder = Folder::empty();
+    folder.build("data_race", flags);
+    folder
+}
+
+#[test]
+fn a_data_race_is_found_and_replays_every_time() {
+    let folder = built(&[]);
+    let found = folder
+        .bohr(&["hunt", "--json", "--", "./program"])
+        .expect(1);
+    assert!(
+        found.messages().contains("at its memory accesses"),
+        "{found}"
+    );
+    let found = found.json();
+    assert_eq!(found["kind"], json!("assertion"));
+    assert_eq!(found["reproduced"], json!(true));
+    assert!(found["conflicting_pairs"].as_u64() > Some(0));
+    let words = ["replay", "program.bohr", "--times", "500", "--json"];
+    let replays = folder.bohr(&words).expect(0).json();
+    assert_eq!(replays["reproduced"], json!(500));
+    let words = ["replay", "program.bohr", "--times", "10", "--fresh"];
+    folder.bohr(&words).expect(0);
+    // At its calls alone the program shows nothing.
+    let words = [
+        "hunt",
+        "--json",
+        "--calls-only",
+        "--runs",
+        "300",
+        "--",
+        "./program",
+    ];
+    folder.bohr(&words).expect(0);
+}
+
+#[test]
+fn atomic_counters_survive_every_schedule() {
+    let folder = built(&["-DFIXED"]);
+    let words = ["hunt", "--json", "--runs", "1000", "--", "./program"];
+    assert_eq!(folder.bohr(&words).expect(0).json()["found"], json!(false));
+    let words = ["check", "--times", "3", "--json", "--", "./program"];
+    assert_eq!(
+        folder.bohr(&words).expect(0).json()["deterministic"],
+        json!(true)
+    );
+}
+
+#[test]
+fn a_rebuild_of_the_same_sources_replays_and_a_changed_one_adapts() {
+    let folder = built(&[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    folder.build("data_race", &[]);
+    folder.bohr(&["replay", "program.bohr"]).expect(0);
+    folder.build("data_race", &["-DANOTHER", "-O0"]);
+    let refusal = folder.bohr(&["replay", "program.bohr"]).expect(2);
+    assert!(refusal.messages().contains("another build"), "{refusal}");
+    let adapted = folder
+        .bohr(&["replay", "--adapt", "--json", "program.bohr"])
+        .json();
+    assert!(!adapted["bug_file"].is_null(), "{adapted}");
+}
