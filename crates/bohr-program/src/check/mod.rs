@@ -1,11 +1,12 @@
 //! Whether every number in a program leads somewhere. Programs are read from
 //! files; after this check, looking something up cannot panic.
 
+mod body;
+
 use crate::attribute::Attributes;
 use crate::constant::{ConstantExpression, ConstantValue};
-use crate::function::{Body, Function};
+use crate::function::Function;
 use crate::ids::*;
-use crate::instruction::{Clause, Instruction, Operand, Operation, Value};
 use crate::program::Program;
 use crate::types::Type;
 use bohr_event::abi::SiteInfo;
@@ -193,7 +194,7 @@ impl Program {
             hold(sorted, || format!("{number} is not in the order of ids"))?;
         }
         match &function.body {
-            Some(body) => BodyCheck {
+            Some(body) => body::BodyCheck {
                 program: self,
                 body,
                 parameters: self.parameters(number).len(),
@@ -225,140 +226,5 @@ impl Program {
             hold(there && known, || format!("{number} is no site"))?;
         }
         Ok(())
-    }
-}
-
-/// The check of one body.
-struct BodyCheck<'a> {
-    program: &'a Program,
-    body: &'a Body,
-    parameters: usize,
-    function: FunctionNumber,
-}
-
-impl BodyCheck<'_> {
-    fn check(&self) -> Checked {
-        let function = self.function;
-        self.check_blocks()?;
-        for call in self.body.calls.values() {
-            within(&self.program.types, call.signature)?;
-            within(&self.program.attributes, call.attributes)?;
-            let lists =
-                self.body.values.holds(call.arguments) && self.body.values.holds(call.bundled);
-            hold(lists, || {
-                format!("a call in {function} has no such arguments")
-            })?;
-            self.value(call.callee)?;
-        }
-        let (body, program) = (self.body, self.program);
-        body.values
-            .all()
-            .iter()
-            .try_for_each(|value| self.value(*value))?;
-        for incoming in body.incoming.all() {
-            within(&body.blocks, incoming.from)?;
-            self.value(incoming.value)?;
-        }
-        for case in body.cases.all() {
-            within(&program.constants, case.value)?;
-            within(&body.blocks, case.target)?;
-        }
-        body.targets
-            .all()
-            .iter()
-            .try_for_each(|block| within(&body.blocks, *block))?;
-        for Clause::Catch(constant) | Clause::Filter(constant) in body.clauses.all() {
-            within(&program.constants, *constant)?;
-        }
-        body.instructions
-            .values()
-            .try_for_each(|instruction| self.instruction(instruction))
-    }
-
-    /// Blocks begin in order, none is empty, and each ends with its only terminator.
-    fn check_blocks(&self) -> Checked {
-        let (body, function) = (self.body, self.function);
-        let firsts: Vec<usize> = body
-            .blocks
-            .values()
-            .map(|block| block.first.index())
-            .collect();
-        let rising = firsts.first() == Some(&0) && firsts.windows(2).all(|pair| pair[0] < pair[1]);
-        let count = body.instructions.len();
-        hold(
-            rising && firsts.last().is_some_and(|last| *last < count),
-            || format!("the blocks of {function} are not in order"),
-        )?;
-        let ends = firsts[1..].iter().copied().chain([count]);
-        let terminators = body
-            .instructions
-            .iter()
-            .filter(|(_, instruction)| instruction.operation.is_terminator())
-            .map(|(number, _)| number.index() + 1);
-        hold(ends.eq(terminators), || {
-            format!("a block of {function} does not end with its only terminator")
-        })
-    }
-
-    fn value(&self, value: Value) -> Checked {
-        match value.operand() {
-            Operand::Instruction(number) => within(&self.body.instructions, number),
-            Operand::Constant(number) => within(&self.program.constants, number),
-            Operand::Argument(number) => hold(number.index() < self.parameters, || {
-                format!("{} has no {number}", self.function)
-            }),
-        }
-    }
-
-    fn instruction(&self, instruction: &Instruction) -> Checked {
-        use Operation::*;
-        let (body, program) = (self.body, self.program);
-        within(&program.types, instruction.result)?;
-        optional(&program.locations, instruction.location)?;
-        let lists = match instruction.operation {
-            Switch { cases, .. } => body.cases.holds(cases),
-            IndirectBranch { targets, .. }
-            | CallBranch { targets, .. }
-            | OpaqueTerminator { targets, .. } => body.targets.holds(targets),
-            Phi { incoming } => body.incoming.holds(incoming),
-            ElementPointer { indices, .. } => body.values.holds(indices),
-            ExtractValue { path, .. } | InsertValue { path, .. } => body.paths.holds(path),
-            Shuffle { mask, .. } => body.paths.holds(mask),
-            LandingPad { clauses, .. } => body.clauses.holds(clauses),
-            Opaque { operands, .. } => body.values.holds(operands),
-            _ => true,
-        };
-        hold(lists, || {
-            format!("a list in {} is not there", self.function)
-        })?;
-        if let Some(call) = instruction.operation.call() {
-            within(&body.calls, call)?;
-        }
-        match instruction.operation {
-            StackSlot { allocated, .. } => within(&program.types, allocated)?,
-            ElementPointer { source, .. } => within(&program.types, source)?,
-            Opaque { what, .. } | OpaqueTerminator { what, .. } => program.text(what)?,
-            Branch { target } => within(&body.blocks, target)?,
-            ConditionalBranch {
-                then, otherwise, ..
-            } => {
-                within(&body.blocks, then)?;
-                within(&body.blocks, otherwise)?;
-            }
-            Switch { default, .. } => within(&body.blocks, default)?,
-            Invoke { normal, unwind, .. } => {
-                within(&body.blocks, normal)?;
-                within(&body.blocks, unwind)?;
-            }
-            CallBranch { fallthrough, .. } => within(&body.blocks, fallthrough)?,
-            _ => {}
-        }
-        let mut result = Ok(());
-        body.for_each_operand(instruction, |value| {
-            if result.is_ok() {
-                result = self.value(value);
-            }
-        });
-        result
     }
 }
