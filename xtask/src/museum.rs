@@ -2,13 +2,15 @@
 //! the exhibits, builds them and their fixed twins, measures how often each
 //! fails when nobody looks, and keeps the guided tour in step.
 
+mod hunt;
+
 use crate::{Command, shell};
 use bohr_museum::{Compilers, Error, Exhibit, Variant};
 use std::fs;
 
 pub const COMMAND: Command = Command {
     name: "museum",
-    about: "list | build | measure [--runs N] | tour, then names of exhibits (default: all)",
+    about: "list | build | measure [--runs N] | hunt [--seconds N] | tour, then names (default: all)",
     run,
 };
 
@@ -24,9 +26,10 @@ fn run(arguments: &[String]) -> Result<(), String> {
         "list" => list(rest),
         "build" => build(rest),
         "measure" => measure(rest),
+        "hunt" => hunt::run(rest),
         "tour" => tour().map_err(|error| error.to_string()),
         _ => Err(format!(
-            "there is no `museum {verb}`; try list, build, measure or tour"
+            "there is no `museum {verb}`; try list, build, measure, hunt or tour"
         )),
     }
 }
@@ -65,7 +68,7 @@ fn build(names: &[String]) -> Result<(), String> {
 /// build, does not fail as it says, or whose twin fails is an error of the
 /// whole command; the others are measured all the same.
 fn measure(arguments: &[String]) -> Result<(), String> {
-    let (runs, names) = runs_and_names(arguments)?;
+    let (runs, names) = number_and_names("--runs", RUNS, arguments)?;
     let mut errors = Vec::new();
     for exhibit in chosen(names)? {
         match measure_one(&exhibit, runs) {
@@ -92,14 +95,18 @@ fn measure_one(exhibit: &Exhibit, runs: u32) -> Result<String, Error> {
     ))
 }
 
-/// Splits `--runs N` off the names.
-fn runs_and_names(arguments: &[String]) -> Result<(u32, &[String]), String> {
+/// Splits an option with a number off the names that follow it.
+fn number_and_names<'a>(
+    option: &str,
+    default: u32,
+    arguments: &'a [String],
+) -> Result<(u32, &'a [String]), String> {
     match arguments {
-        [flag, count, names @ ..] if flag == "--runs" => match count.parse() {
-            Ok(runs) if runs > 0 => Ok((runs, names)),
-            _ => Err(format!("--runs wants a number from 1 on, not `{count}`")),
+        [flag, count, names @ ..] if flag == option => match count.parse() {
+            Ok(number) if number > 0 => Ok((number, names)),
+            _ => Err(format!("{option} wants a number from 1 on, not `{count}`")),
         },
-        names => Ok((RUNS, names)),
+        names => Ok((default, names)),
     }
 }
 
@@ -120,12 +127,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_come_before_names() {
+    fn options_come_before_names() {
         let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-        let given = words("--runs 5 a b");
-        assert_eq!(runs_and_names(&given), Ok((5, &words("a b")[..])));
-        assert_eq!(runs_and_names(&words("a")), Ok((RUNS, &words("a")[..])));
-        assert!(runs_and_names(&words("--runs none")).is_err());
-        assert!(runs_and_names(&words("--runs 0")).is_err());
+        let read = |text: &str| {
+            let words = words(text);
+            number_and_names("--runs", RUNS, &words).map(|(runs, names)| (runs, names.to_vec()))
+        };
+        assert_eq!(read("--runs 5 a b"), Ok((5, words("a b"))));
+        assert_eq!(read("a"), Ok((RUNS, words("a"))));
+        assert!(read("--runs none").is_err());
+        assert!(read("--runs 0").is_err());
     }
 }

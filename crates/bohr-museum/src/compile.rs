@@ -39,6 +39,20 @@ pub struct Compilers {
     pub output: PathBuf,
 }
 
+impl Compilers {
+    /// bohr's stand-ins for the compilers.
+    #[must_use]
+    pub fn of_bohr(bohr: &Path) -> Compilers {
+        let command = |name: &str| vec![bohr.display().to_string(), name.to_string()];
+        Compilers {
+            c: command("cc"),
+            cpp: command("c++"),
+            cargo: command("cargo"),
+            output: root().join("target/museum-bohr"),
+        }
+    }
+}
+
 impl Default for Compilers {
     /// Plain clang and cargo.
     fn default() -> Compilers {

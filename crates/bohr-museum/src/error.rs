@@ -59,6 +59,14 @@ pub enum Error {
         /// What the compiler says.
         words: String,
     },
+    /// `bohr hunt` ended without a report.
+    #[error("no report about {program} from bohr: {}", words.trim())]
+    Hunt {
+        /// The program that was hunted.
+        program: String,
+        /// What bohr says.
+        words: String,
+    },
     /// An exhibit that failed in another way than its manifest says.
     #[error("{name} failed in another way than its manifest says: {how}")]
     Surprise {

@@ -23,6 +23,7 @@
 mod compile;
 mod error;
 mod exhibit;
+mod hunt;
 mod machine;
 mod manifest;
 mod measure;
@@ -34,6 +35,7 @@ mod tour;
 pub use compile::{Compilers, Variant, compile};
 pub use error::Error;
 pub use exhibit::{Exhibit, all, museum, named, root};
+pub use hunt::{Report, Stack, Verdict, hunt, judge, judge_twin};
 pub use manifest::{
     Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum, Mirror,
     Native, Site,

@@ -1,6 +1,7 @@
 //! The table in `museum/README.md`, made from the
 //! manifests so that it cannot say anything else.
 
+use crate::hunt::expected_kind;
 use crate::{Error, Exhibit};
 use std::fmt::Write;
 
@@ -41,7 +42,7 @@ pub fn table(exhibits: &[Exhibit]) -> String {
             language = manifest.language,
             title = manifest.title,
             class = manifest.class,
-            kind = kind_name(exhibit),
+            kind = expected_kind(exhibit),
             threads = manifest.minimum.threads,
             preemptions = manifest.minimum.preemptions,
             native = native.map_or("not measured".to_string(), |native| format!(
@@ -52,17 +53,6 @@ pub fn table(exhibits: &[Exhibit]) -> String {
         .expect("a string takes all");
     }
     table
-}
-
-/// The word for the failure, as bohr prints it.
-fn kind_name(exhibit: &Exhibit) -> String {
-    let signature = bohr_event::Signature {
-        kind: exhibit.manifest.failure.kind.clone(),
-        place: None,
-        frames: Vec::new(),
-        cycle: Vec::new(),
-    };
-    signature.kind_name()
 }
 
 #[cfg(test)]

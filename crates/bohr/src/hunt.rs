@@ -152,6 +152,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "events": first.map(|found| found.bug.events),
         "switches": first.map(|found| found.bug.schedule.switches()),
         "reproduced": first.map(|found| found.reproduction == Reproduction::Same),
+        "stacks": first.map(|found| &found.bug.threads),
         "bug_file": files.first(),
         "bugs": result.findings.iter().zip(files).map(|(found, file)| json!({
             "kind": found.bug.signature.kind_name(),

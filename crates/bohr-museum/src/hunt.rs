@@ -1,0 +1,239 @@
+//! Whether `bohr hunt` finds in an exhibit what the manifest says, and nothing
+//! in its fixed twin.
+
+use crate::{Error, Exhibit, MemoryModel};
+use bohr_event::{FailureKind, Signature};
+use serde::Deserialize;
+use std::path::Path;
+use std::process::Command;
+
+/// What `bohr hunt --json` prints, as far as it is compared.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Report {
+    /// Whether any run failed.
+    pub found: bool,
+    /// How many runs there were.
+    pub runs: u64,
+    /// How long they took.
+    pub seconds: f64,
+    /// How the failing run failed.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// What the program said.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Whether a replay showed the failure again.
+    #[serde(default)]
+    pub reproduced: Option<bool>,
+    /// Every thread at the moment of failure.
+    #[serde(default)]
+    pub stacks: Option<Vec<Stack>>,
+}
+
+/// One thread at the moment of failure.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Stack {
+    /// Function and file:line of each frame, innermost first.
+    pub stack: Vec<String>,
+}
+
+/// What a hunt says about an exhibit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Found as the manifest says, or nothing in a twin.
+    Right,
+    /// The hunt cannot see this bug: it needs store buffers, or a race oracle.
+    OutOfReach(&'static str),
+    /// Anything else, in a sentence.
+    Wrong(String),
+}
+
+/// Hunts a program for so many seconds and reads the report.
+///
+/// # Errors
+/// If bohr cannot be started or prints no report.
+pub fn hunt(bohr: &Path, program: &Path, arguments: &[u64], seconds: u32) -> Result<Report, Error> {
+    let mut command = Command::new(bohr);
+    command
+        .args(["hunt", "--json", "--time", &format!("{seconds}s"), "-o"])
+        .arg(program.with_extension("bohr"))
+        .arg("--")
+        .arg(program)
+        .args(arguments.iter().map(u64::to_string));
+    let output = command.output().map_err(|cause| Error::Start {
+        program: bohr.display().to_string(),
+        cause,
+    })?;
+    serde_json::from_slice(&output.stdout).map_err(|_| Error::Hunt {
+        program: program.display().to_string(),
+        words: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+/// Holds a report about the exhibit against its manifest.
+#[must_use]
+pub fn judge(exhibit: &Exhibit, report: &Report) -> Verdict {
+    if !report.found {
+        return match out_of_reach(exhibit) {
+            Some(why) => Verdict::OutOfReach(why),
+            None => Verdict::Wrong(format!("not found in {} runs", report.runs)),
+        };
+    }
+    let expected = expected_kind(exhibit);
+    let kind = report.kind.as_deref().unwrap_or("nothing");
+    let message = report.message.as_deref().unwrap_or_default();
+    if kind != expected {
+        return Verdict::Wrong(format!("{kind} instead of {expected}: {message}"));
+    }
+    if report.reproduced != Some(true) {
+        return Verdict::Wrong("found, but a replay did not show it again".to_string());
+    }
+    match unseen_site(exhibit, report) {
+        Some(marker) => Verdict::Wrong(format!("{kind}, but not at {marker}: {message}")),
+        None => Verdict::Right,
+    }
+}
+
+/// Holds a report about the fixed twin against what a twin is.
+#[must_use]
+pub fn judge_twin(report: &Report) -> Verdict {
+    if !report.found {
+        return Verdict::Right;
+    }
+    let kind = report.kind.as_deref().unwrap_or("a failure");
+    let message = report.message.as_deref().unwrap_or_default();
+    Verdict::Wrong(format!("the fixed twin fails: {kind}: {message}"))
+}
+
+fn out_of_reach(exhibit: &Exhibit) -> Option<&'static str> {
+    match exhibit.manifest.memory_model {
+        MemoryModel::Sc => None,
+        MemoryModel::Tso | MemoryModel::Pso => Some("needs store buffers"),
+        MemoryModel::Language => Some("needs a race oracle"),
+    }
+}
+
+/// The word for the expected failure, as bohr prints it.
+pub(crate) fn expected_kind(exhibit: &Exhibit) -> String {
+    let signature = Signature {
+        kind: exhibit.manifest.failure.kind.clone(),
+        place: None,
+        frames: Vec::new(),
+        cycle: Vec::new(),
+    };
+    signature.kind_name()
+}
+
+/// A marker where the failure had to show and did not: one of the threads of a
+/// deadlock, or all of the alternatives of any other failure.
+fn unseen_site(exhibit: &Exhibit, report: &Report) -> Option<String> {
+    let failure = &exhibit.manifest.failure;
+    // A wrong exit code has no place: the program has ended in good order.
+    if matches!(failure.kind, FailureKind::Exit { .. }) {
+        return None;
+    }
+    let unseen = |marker: &String| !sees(exhibit, report, marker);
+    let markers: Vec<&String> = failure.sites.iter().map(|site| &site.marker).collect();
+    if failure.kind == FailureKind::Deadlock {
+        return markers.into_iter().find(|marker| unseen(marker)).cloned();
+    }
+    let nowhere = markers.iter().all(|marker| unseen(marker));
+    nowhere.then(|| {
+        markers
+            .first()
+            .map_or(String::new(), |first| (*first).clone())
+    })
+}
+
+/// Whether the message or a frame of a stack names the marker's line.
+fn sees(exhibit: &Exhibit, report: &Report, marker: &str) -> bool {
+    let Ok(line) = exhibit.source.line_of(marker) else {
+        return false;
+    };
+    let source = exhibit.manifest.language.source();
+    let place = format!("{source}:{line}");
+    let stacks = report.stacks.iter().flatten();
+    stacks
+        .flat_map(|stack| &stack.stack)
+        .chain(&report.message)
+        .any(|words| names(words, &place))
+}
+
+/// Whether the words hold the place, and not one whose line merely begins so.
+fn names(words: &str, place: &str) -> bool {
+    words.match_indices(place).any(|(at, _)| {
+        let rest = &words[at + place.len()..];
+        !rest.starts_with(|letter: char| letter.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::named;
+
+    fn report(kind: &str, frames: &[&str]) -> Report {
+        Report {
+            found: true,
+            kind: Some(kind.to_string()),
+            reproduced: Some(true),
+            stacks: Some(vec![Stack {
+                stack: frames.iter().map(ToString::to_string).collect(),
+            }]),
+            ..Report::default()
+        }
+    }
+
+    fn frame(exhibit: &Exhibit, marker: &str) -> String {
+        let line = exhibit.source.line_of(marker).unwrap();
+        let source = exhibit.manifest.language.source();
+        format!("some_function at museum/{source}:{line}")
+    }
+
+    #[test]
+    fn any_of_the_alternatives_will_do() {
+        let account = named("account").unwrap();
+        let here = frame(&account, "not-overdrawn");
+        assert_eq!(
+            judge(&account, &report("assertion", &[&here])),
+            Verdict::Right
+        );
+        for wrong in [
+            Report::default(),
+            report("deadlock", &[&here]),
+            report("assertion", &[&format!("{here}0")]),
+            Report {
+                reproduced: Some(false),
+                ..report("assertion", &[&here])
+            },
+        ] {
+            assert!(
+                matches!(judge(&account, &wrong), Verdict::Wrong(_)),
+                "{wrong:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_deadlock_shows_in_all_its_places() {
+        let factory = named("client-factory").unwrap();
+        let [one, other] = ["list-second", "factory-second"].map(|marker| frame(&factory, marker));
+        let whole = judge(&factory, &report("deadlock", &[&one, &other]));
+        assert_eq!(whole, Verdict::Right);
+        let half = judge(&factory, &report("deadlock", &[&one]));
+        assert!(matches!(half, Verdict::Wrong(_)));
+    }
+
+    #[test]
+    fn what_no_interleaving_shows_is_out_of_reach() {
+        for name in ["dekker", "relaxed-arc"] {
+            let verdict = judge(&named(name).unwrap(), &Report::default());
+            assert!(matches!(verdict, Verdict::OutOfReach(_)));
+        }
+        assert_eq!(judge_twin(&Report::default()), Verdict::Right);
+        assert!(matches!(
+            judge_twin(&report("panic", &[])),
+            Verdict::Wrong(_)
+        ));
+    }
+}

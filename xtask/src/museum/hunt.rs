@@ -1,0 +1,76 @@
+//! `cargo xtask museum hunt`: builds exhibits and twins with bohr, hunts them,
+//! and holds what was found against the manifests.
+
+use super::{chosen, number_and_names};
+use crate::{install, shell};
+use bohr_museum::{Compilers, Error, Exhibit, Report, Variant, Verdict};
+use std::path::{Path, PathBuf};
+
+/// Seconds per exhibit, unless `--seconds` says otherwise.
+const SECONDS: u32 = 10;
+
+/// A twin is hunted for this share of the time that its exhibit gets.
+const TWIN_SHARE: u32 = 3;
+
+/// Hunts each exhibit and its twin. One that is not found, is found otherwise
+/// than its manifest says, or whose twin fails is an error of the command,
+/// named at the end; the others are hunted all the same.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let (seconds, names) = number_and_names("--seconds", SECONDS, arguments)?;
+    let exhibits = chosen(names)?;
+    let bohr = build_bohr()?;
+    let mut wrong = Vec::new();
+    for exhibit in &exhibits {
+        let name = &exhibit.manifest.name;
+        match hunt_both(exhibit, &bohr, seconds) {
+            Ok(line) => println!("{name:20} {line}"),
+            Err(sentence) => {
+                println!("{name:20} WRONG: {sentence}");
+                wrong.push(name.as_str());
+            }
+        }
+    }
+    match wrong.len() {
+        0 => Ok(()),
+        count => Err(format!(
+            "{count} of {} exhibits: {}",
+            exhibits.len(),
+            wrong.join(" ")
+        )),
+    }
+}
+
+fn build_bohr() -> Result<PathBuf, String> {
+    install::for_building()?;
+    let packages = ["-p", "bohr", "-p", "bohr-instrument", "-p", "bohr-runtime"];
+    shell::run(
+        shell::cargo()
+            .args(["build", "--quiet", "--release"])
+            .args(packages),
+    )?;
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or_else(|| shell::root().join("target"), PathBuf::from);
+    Ok(target.join("release/bohr"))
+}
+
+/// What to say about the exhibit and its twin if both are right.
+fn hunt_both(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<String, String> {
+    let hunt = |variant, seconds| hunt(exhibit, variant, bohr, seconds).map_err(|e| e.to_string());
+    let report = hunt(Variant::Buggy, seconds)?;
+    let found = match bohr_museum::judge(exhibit, &report) {
+        Verdict::Right => format!("found in {:5} runs, {:.1} s", report.runs, report.seconds),
+        Verdict::OutOfReach(why) => format!("{why}; silent in {} runs", report.runs),
+        Verdict::Wrong(sentence) => return Err(sentence),
+    };
+    let twin = hunt(Variant::Fixed, seconds.div_ceil(TWIN_SHARE))?;
+    match bohr_museum::judge_twin(&twin) {
+        Verdict::Wrong(sentence) => Err(sentence),
+        _ => Ok(format!("{found}; twin silent in {} runs", twin.runs)),
+    }
+}
+
+fn hunt(exhibit: &Exhibit, variant: Variant, bohr: &Path, seconds: u32) -> Result<Report, Error> {
+    let program = bohr_museum::compile(exhibit, variant, &Compilers::of_bohr(bohr))?;
+    let arguments = &exhibit.manifest.arguments.default;
+    bohr_museum::hunt(bohr, &program, arguments, seconds)
+}
