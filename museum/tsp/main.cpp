@@ -101,8 +101,8 @@ static int solve(const Map &map, int workers) {
 
 int main(int argc, char **argv) {
     const int workers = argc > 1 ? std::atoi(argv[1]) : 4;
-    const int maps = argc > 2 ? std::atoi(argv[2]) : 4;
-    const int cities = argc > 3 ? std::atoi(argv[3]) : 7;
+    const int maps = argc > 2 ? std::atoi(argv[2]) : 1;
+    const int cities = argc > 3 ? std::atoi(argv[3]) : 5;
 
     for (int number = 0; number < maps; number++)
         std::printf("map %d: %d\n", number, solve(makeMap(number + 1, cities), workers));
