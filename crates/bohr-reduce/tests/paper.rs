@@ -157,12 +157,13 @@ fn an_unheard_signal_stays_unheard() {
         &Footprints::new(Execution::of(&steps), &chains),
         false,
     );
-    let waiter = Chain(1);
+    let [signaller, waiter] = [Chain(0), Chain(1)];
+    let need = |chain, nodes| [Need { chain, nodes }];
+    assert_eq!(graph.needs(waiter, 1), need(signaller, 1), "the release");
     assert_eq!(
-        graph.needs(waiter, 1),
-        [Need {
-            chain: Chain(0),
-            nodes: 1
-        }]
+        graph.needs(signaller, 1),
+        need(waiter, 2),
+        "the second signal"
     );
+    assert_eq!(graph.needs(waiter, 2), need(signaller, 2), "the wait");
 }

@@ -6,9 +6,9 @@ use crate::format::{
     BLOCK_HEADER, BLOCK_MAGIC, Column, FILE_HEADER, FINISHED, FileHeader, KIND_EVENTS, OPEN_BYTES,
 };
 use crate::note::take_note;
-use crate::{Completeness, Events, Note, Sequence, Summary, Table, TraceError};
+use crate::{Completeness, Events, Note, Record, Sequence, Summary, Table, TraceError};
 use alloc::vec::Vec;
-use bohr_event::{ThreadIndex, ThreadPath};
+use bohr_event::{ThreadIndex, ThreadPath, control::Step};
 use core::ops::Range;
 
 /// A block of events, by its position in the file.
@@ -70,6 +70,18 @@ impl<'a> Trace<'a> {
     #[must_use]
     pub fn events(&self) -> Events<'_> {
         Events::all(self)
+    }
+
+    /// Every event without its value, as analyses of whole executions want them.
+    ///
+    /// # Errors
+    /// If a block is damaged: half an execution is none.
+    pub fn steps(&self) -> Result<Vec<Step>, TraceError> {
+        let step = |(_, record): (Sequence, Record)| Step {
+            thread: record.thread,
+            operation: record.operation,
+        };
+        self.events().map(|event| event.map(step)).collect()
     }
 
     /// The events from this number on.

@@ -33,7 +33,10 @@ proptest! {
         let trace = Trace::open(&file).unwrap();
         prop_assert_eq!(trace.completeness(), Completeness::Complete);
         prop_assert_eq!(trace.len(), records.len() as u64);
-        prop_assert_eq!(read(&trace), records);
+        prop_assert_eq!(read(&trace), records.clone());
+        let steps: Vec<_> = records.iter().map(|record| (record.thread, record.operation)).collect();
+        let found: Vec<_> = trace.steps().unwrap().iter().map(|step| (step.thread, step.operation)).collect();
+        prop_assert_eq!(found, steps);
     }
 
     #[test]
