@@ -16,6 +16,15 @@ pub struct Body {
     pub argument: usize,
 }
 
+impl Body {
+    /// Runs it on the calling thread, as a fiber would: `pthread_exit` within
+    /// `run` leads to `finish`, and unwinding ends here.
+    pub fn run_here(self) -> ! {
+        // SAFETY: these are the functions that the entry code calls.
+        unsafe { switch::enter_here(self.run as usize, self.finish as usize, self.argument) }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,

@@ -130,6 +130,23 @@ pub(crate) unsafe extern "C" fn enter() {
     )
 }
 
+/// Does what [`enter`] does, as a call on the stack of the caller.
+///
+/// # Safety
+/// `run` and `finish` must be what `Body` holds.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter_here(run: usize, finish: usize, argument: usize) -> ! {
+    naked_asm!(
+        // A call has left the stack eight bytes short of alignment.
+        "sub rsp, 8",
+        "mov r13, rdi",
+        "mov r14, rsi",
+        "mov r12, rdx",
+        "jmp {enter}",
+        enter = sym enter,
+    )
+}
+
 /// Lays out a fresh fiber below `top` so that the first switch to it calls
 /// `enter`; gives its saved stack pointer.
 ///

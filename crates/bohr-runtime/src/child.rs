@@ -1,10 +1,10 @@
 //! The first steps of a run, right after the template has cloned it.
 
 use crate::{
-    arena, clock::CLOCK, control, engine::ENGINE, faults, heap, ledger::Ledger, lifecycle, output,
-    policy, record::RECORD, system, verdict::REPORTING,
+    arena, baton, clock::CLOCK, control, engine::ENGINE, faults, heap, ledger::Ledger, lifecycle,
+    output, policy, record::RECORD, system, verdict::REPORTING,
 };
-use bohr_event::control::{Detailing, Job};
+use bohr_event::control::{Backend, Detailing, Job};
 use bohr_schedule::Plan;
 
 /// Turns the clone into a controlled run.
@@ -17,6 +17,7 @@ pub fn begin(job: Job, plan: &'static Plan, seed: u64, ledger: Ledger) {
     CLOCK.set_epoch(job.policy.clock);
     policy::set(job.policy);
     let tracing = job.trace != Detailing::Never;
+    baton::use_for_run(job.backend == Backend::Threads);
     RECORD.begin(if tracing { job.trace_limit } else { 0 });
     ENGINE.begin(plan.strategy(seed), job.limits.events, tracing);
     REPORTING.begin(job, ledger);

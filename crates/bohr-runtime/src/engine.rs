@@ -6,6 +6,7 @@
 //! it has announced and not yet done is visible to the strategy as pending.
 
 use crate::{
+    baton,
     carrier::CarrierOnly,
     dispatch,
     grant::{CALL_SITE, GRANT, LAST_PLACE},
@@ -15,6 +16,7 @@ use crate::{
     signals,
     spin::Sample,
     thread::{Life, Thread, Wait},
+    unwind::Registers,
     verdict, waiting,
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -90,6 +92,12 @@ pub enum Woken {
     Cancelled,
 }
 
+/// The fiber of a live thread.
+fn fiber_of(thread: &Thread) -> &'static Fiber {
+    // SAFETY: fibers are freed only after their threads have ended and been joined.
+    unsafe { &*thread.fiber.get() }
+}
+
 /// An operation on an object, with everything else left open.
 pub fn operation(kind: EventKind, object: usize, place: u64) -> Operation {
     Operation {
@@ -142,6 +150,11 @@ impl Engine {
     /// All threads that ever were.
     pub fn threads(&self) -> Vec<&'static Thread> {
         self.threads.borrow().clone()
+    }
+
+    /// The index of the thread that is created next.
+    pub fn next_index(&self) -> ThreadIndex {
+        ThreadIndex(self.thread_count())
     }
 
     /// How many threads there ever were.
@@ -361,7 +374,14 @@ impl Engine {
         self.granted_at.set(Some(self.settled.get()));
         if grant.thread != before {
             let (from, to) = self.hand_over(before, grant.thread);
-            from.switch_to(to);
+            match (from.baton.get(), to.baton.get()) {
+                (Some(own), Some(other)) => {
+                    own.note(Registers::here());
+                    other.pass();
+                    own.wait();
+                }
+                _ => fiber_of(from).switch_to(fiber_of(to)),
+            }
         }
     }
 
@@ -374,7 +394,13 @@ impl Engine {
         self.reserve.set(grant.events);
         self.granted_at.set(Some(self.settled.get()));
         let (from, to) = self.hand_over(before, grant.thread);
-        from.end_and_switch_to(to)
+        match to.baton.get() {
+            Some(other) => {
+                other.pass();
+                baton::rest()
+            }
+            None => fiber_of(from).end_and_switch_to(fiber_of(to)),
+        }
     }
 
     /// Notes the change of the running thread.
@@ -382,16 +408,14 @@ impl Engine {
         &self,
         before: ThreadIndex,
         after: ThreadIndex,
-    ) -> (&'static Fiber, &'static Fiber) {
+    ) -> (&'static Thread, &'static Thread) {
         RECORD.switch(before, after, self.settled.get(), self.last_place());
         self.current.set(after);
         self.switched_at.set(self.settled.get());
         CALL_SITE.set(0);
         let (from, to) = (self.thread(before), self.thread(after));
         crate::heap::set_region(to.region);
-        // SAFETY: fibers are freed only after their threads have ended and been
-        // joined, and both of these are alive.
-        unsafe { (&*from.fiber.get(), &*to.fiber.get()) }
+        (from, to)
     }
 
     /// Who goes on? Lets time pass if nobody can, and if that does not help

@@ -62,22 +62,23 @@ pub fn set_action(signal: i32, handler: usize, flags: i32) {
     unsafe { system::call(libc::SYS_rt_sigaction, arguments) };
 }
 
-/// Installs the handlers, on a stack of their own: the one in use may be what
-/// has overflowed.
-pub fn install() {
+/// Gives the calling thread a stack for handlers: the one in use may be what has
+/// overflowed.
+pub fn use_own_stack() {
     let stack = alloc::vec![0u8; HANDLER_STACK].leak();
     let description = libc::stack_t {
         ss_sp: stack.as_mut_ptr().cast(),
         ss_flags: 0,
         ss_size: HANDLER_STACK,
     };
+    let description = &raw const description as usize;
     // SAFETY: the memory is leaked, so it stays.
-    unsafe {
-        system::call(
-            libc::SYS_sigaltstack,
-            [&raw const description as usize, 0, 0, 0, 0, 0],
-        );
-    }
+    unsafe { system::call(libc::SYS_sigaltstack, [description, 0, 0, 0, 0, 0]) };
+}
+
+/// Installs the handlers.
+pub fn install() {
+    use_own_stack();
     let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
     for signal in CRASHES {
         set_action(signal, crashed as *const () as usize, flags);

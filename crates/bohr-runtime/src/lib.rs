@@ -19,6 +19,7 @@ extern crate std;
 
 mod addresses;
 mod arena;
+mod baton;
 mod carrier;
 mod channel;
 mod child;

@@ -5,7 +5,7 @@
 
 use crate::{addresses, carrier::CarrierOnly, dispatch, heap, real::real};
 use alloc::vec::Vec;
-use bohr_fiber::{FiberError, ParkedThread, StackRegion};
+use bohr_fiber::{CreateThread, FiberError, ParkedThread, StackRegion};
 use core::{
     cell::{Cell, RefCell},
     ffi::c_void,
@@ -69,10 +69,20 @@ impl Pool {
 
     fn park(&self, stack: usize) -> Result<ParkedThread, FiberError> {
         let _account = heap::OwnAccount::open();
-        let length = stack.next_multiple_of(1 << 20);
+        let region = self.region(stack)?;
+        dispatch::directly(|| ParkedThread::new(region, self.creator()))
+    }
+
+    /// A stack that nobody has used.
+    pub fn region(&self, stack: usize) -> Result<StackRegion, FiberError> {
+        let length = stack.max(DEFAULT_STACK).next_multiple_of(1 << 20);
         let start = self.next.get();
         self.next.set(start + length + addresses::STACK_GAP);
-        let region = StackRegion::map_at(start, length)?;
+        StackRegion::map_at(start, length)
+    }
+
+    /// The C library's `pthread_create`.
+    pub fn creator(&self) -> CreateThread {
         let create = real!(
             fn pthread_create(
                 *mut libc::pthread_t,
@@ -83,17 +93,13 @@ impl Pool {
         );
         // SAFETY: the two types differ in whether unwinding may pass, and thread
         // creation does not unwind.
-        let create = unsafe {
-            core::mem::transmute::<
-                unsafe extern "C-unwind" fn(
-                    *mut libc::pthread_t,
-                    *const libc::pthread_attr_t,
-                    extern "C" fn(*mut c_void) -> *mut c_void,
-                    *mut c_void,
-                ) -> i32,
-                bohr_fiber::CreateThread,
-            >(create)
-        };
-        dispatch::directly(|| ParkedThread::new(region, create))
+        unsafe { core::mem::transmute::<RealCreate, CreateThread>(create) }
     }
 }
+
+type RealCreate = unsafe extern "C-unwind" fn(
+    *mut libc::pthread_t,
+    *const libc::pthread_attr_t,
+    extern "C" fn(*mut c_void) -> *mut c_void,
+    *mut c_void,
+) -> i32;

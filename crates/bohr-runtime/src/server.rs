@@ -16,7 +16,7 @@ use crate::{
 use alloc::{boxed::Box, format, string::ToString, vec::Vec};
 use bohr_event::{
     FailureKind, ThreadIndex,
-    control::{Backend, Failure, Job, Outcome, Ready, Reply, Request, RunReport},
+    control::{Failure, Job, Outcome, Ready, Reply, Request, RunReport},
 };
 use bohr_schedule::Plan;
 
@@ -177,9 +177,6 @@ impl Server {
 
 /// What has to be in place before the first run of a job.
 fn prepare(job: &Job) -> Result<Plan, alloc::string::String> {
-    if job.backend != Backend::Fibers {
-        return Err("the back end with real threads is not built into this runtime".to_string());
-    }
     output::prepare(job.output)
         .map_err(|error| format!("cannot redirect output: error {error}"))?;
     hooks::watch_freed(job.policy.watch_freed);

@@ -1,6 +1,6 @@
 //! What the engine keeps about each thread of the target.
 
-use crate::{clock::CLOCK, spin::Spin};
+use crate::{baton::Baton, clock::CLOCK, spin::Spin};
 use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_fiber::Fiber;
 use core::{cell::Cell, ffi::c_void};
@@ -63,8 +63,10 @@ pub struct Thread {
     pub handle: Cell<libc::pthread_t>,
     /// The number by which the C library notes it as the owner of a mutex.
     pub owner_number: Cell<i32>,
-    /// Where it runs; null for a thread that has been recycled.
+    /// Where it runs; null for a thread that has been recycled or is a real one.
     pub fiber: Cell<*const Fiber>,
+    /// Its side of the baton, where it is a real thread.
+    pub baton: Cell<Option<&'static Baton>>,
     /// The lowest address of its stack and the first behind it.
     pub stack: Cell<(usize, usize)>,
     /// Condition of its pending operation.
@@ -123,6 +125,11 @@ impl Cancel {
     }
 }
 
+/// The name of a thread as the object of events; no address is there.
+pub fn object_of(thread: ThreadIndex) -> usize {
+    0xe000_0000_0000_0000 + 16 * thread.position()
+}
+
 impl Thread {
     /// A thread that has not run yet.
     pub fn new(index: ThreadIndex, path: ThreadPath, region: usize) -> Thread {
@@ -132,6 +139,7 @@ impl Thread {
             handle: Cell::new(0),
             owner_number: Cell::new(0),
             fiber: Cell::new(core::ptr::null()),
+            baton: Cell::new(None),
             stack: Cell::new((0, 0)),
             wait: Cell::new(Wait::Nothing),
             deadline: Cell::new(u64::MAX),
@@ -150,6 +158,11 @@ impl Thread {
             spin: Spin::default(),
             left_early: Cell::new(false),
         }
+    }
+
+    /// Its name as the object of events: the same with any back end.
+    pub fn object(&self) -> usize {
+        object_of(self.index)
     }
 
     /// Whether the time at which it stops waiting has come.

@@ -1,16 +1,17 @@
 //! Threads of the target: creation, first and last steps, joining.
 
 use crate::{
+    baton::{self, Baton},
     engine::{ENGINE, Woken, operation},
     heap,
     interpose::{cancel, keys},
     pool::POOL,
     real::real,
-    thread::{Life, Start, Thread, Wait},
+    thread::{Life, Start, Thread, Wait, object_of},
 };
 use alloc::boxed::Box;
 use bohr_event::{EventKind, ThreadIndex, ThreadPath};
-use bohr_fiber::{Body, Fiber};
+use bohr_fiber::{Body, Fiber, ParkedThread};
 use core::{ffi::c_void, mem::MaybeUninit};
 
 /// What the creator asks for.
@@ -27,34 +28,68 @@ pub struct Wish {
 /// Creates a thread; gives its handle, or an error number.
 pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     sweep();
-    let parked = POOL.take(wish.stack).map_err(|_| libc::EAGAIN)?;
-    let handle = parked.handle();
-    let region = parked.region();
-    let stack = (region.start(), region.end());
+    let vessel = Vessel::new(wish.stack).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();
-    ENGINE.step(operation(EventKind::Fork, handle as usize, place));
+    let object = object_of(ENGINE.next_index());
+    ENGINE.step(operation(EventKind::Fork, object, place));
     let path = parent.path.child(parent.next_child());
     let thread = ENGINE.add(path.clone(), heap::region_of(hash(&path)));
-    thread.handle.set(handle);
-    thread.stack.set(stack);
     thread.detached.set(wish.detached);
     thread.mask.set(parent.mask.get());
     thread.start.set(Some(wish.start));
-    let begin = operation(
-        EventKind::Start,
-        handle as usize,
-        wish.start.0 as usize as u64,
+    let start = wish.start.0 as usize as u64;
+    ENGINE.set_pending(
+        thread.index,
+        operation(EventKind::Start, thread.object(), start),
     );
-    ENGINE.set_pending(thread.index, begin);
-    let body = Body {
+    vessel.board(thread);
+    Ok(thread.handle.get())
+}
+
+/// What a new thread runs on.
+enum Vessel {
+    Fiber(ParkedThread),
+    Real(libc::pthread_t, &'static Baton, (usize, usize)),
+}
+
+impl Vessel {
+    fn new(stack: usize) -> Result<Vessel, i32> {
+        if !baton::is_used() {
+            let parked = POOL.take(stack).map_err(|_| libc::EAGAIN)?;
+            return Ok(Vessel::Fiber(parked));
+        }
+        let region = POOL.region(stack).map_err(|_| libc::EAGAIN)?;
+        let (handle, baton) = baton::start(&region)?;
+        Ok(Vessel::Real(handle, baton, (region.start(), region.end())))
+    }
+
+    /// Makes it the thread's.
+    fn board(self, thread: &'static Thread) {
+        match self {
+            Vessel::Fiber(parked) => {
+                thread.handle.set(parked.handle());
+                let region = parked.region();
+                thread.stack.set((region.start(), region.end()));
+                let fiber = Box::new(Fiber::new(parked, body(thread)));
+                thread.fiber.set(Box::leak(fiber));
+            }
+            Vessel::Real(handle, baton, stack) => {
+                thread.handle.set(handle);
+                thread.stack.set(stack);
+                baton.introduce(thread);
+                thread.baton.set(Some(baton));
+            }
+        }
+    }
+}
+
+/// What a thread does from its first turn to its end.
+pub fn body(thread: &'static Thread) -> Body {
+    Body {
         run,
         finish,
         argument: core::ptr::from_ref(thread) as usize,
-    };
-    thread
-        .fiber
-        .set(Box::leak(Box::new(Fiber::new(parked, body))));
-    Ok(handle)
+    }
 }
 
 /// A number for a path: equal paths, equal numbers; never 0.
@@ -84,7 +119,7 @@ extern "C-unwind" fn run(thread: usize) {
 /// The running thread's first event.
 pub fn started(kind: EventKind, place: u64) {
     let thread = ENGINE.current();
-    ENGINE.picked(operation(kind, thread.handle.get() as usize, place));
+    ENGINE.picked(operation(kind, thread.object(), place));
 }
 
 /// Last code of a thread.
@@ -106,11 +141,7 @@ pub fn finished(thread: &'static Thread) -> ! {
         .start
         .get()
         .map_or(0, |(start, _)| start as usize as u64);
-    ENGINE.step(operation(
-        EventKind::Exit,
-        thread.handle.get() as usize,
-        place,
-    ));
+    ENGINE.step(operation(EventKind::Exit, thread.object(), place));
     thread.life.set(if thread.detached.get() {
         Life::Gone
     } else {
@@ -121,7 +152,7 @@ pub fn finished(thread: &'static Thread) -> ! {
 
 /// Waits for the end of a thread; its result.
 pub fn join(thread: &'static Thread, place: u64, deadline: u64) -> Result<usize, i32> {
-    let joining = operation(EventKind::Join, thread.handle.get() as usize, place);
+    let joining = operation(EventKind::Join, thread.object(), place);
     let wait = Wait::End(thread.index);
     match ENGINE.announce_cancellable(joining, wait, deadline) {
         Woken::Expired => Err(libc::ETIMEDOUT),

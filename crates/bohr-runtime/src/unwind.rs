@@ -66,8 +66,9 @@ impl Registers {
         }
     }
 
-    /// The caller.
-    #[inline(never)]
+    /// The function that this is inlined into. Good as long as that function has
+    /// not returned: what it calls later lies below its frame.
+    #[inline(always)]
     pub fn here() -> Registers {
         let mut values = [0u64; COUNT];
         // SAFETY: copies registers and the address of the next instruction.

@@ -18,6 +18,7 @@ use bohr_event::{
     FailureKind, PlaceNumber, ThreadPath,
     control::{Detail, Detailing, Failure, Job, Outcome, ThreadState},
 };
+use bohr_fiber::Fiber;
 use bohr_schedule::Stop;
 use core::cell::{Cell, RefCell};
 
@@ -194,17 +195,19 @@ fn state(thread: &Thread, failing: bool) -> ThreadState {
 
 fn frames(thread: &Thread, failing: bool) -> Vec<PlaceNumber> {
     let registers = if failing {
-        Some(
-            REPORTING
-                .context
-                .get()
-                .unwrap_or_else(unwind::Registers::here),
-        )
+        match REPORTING.context.get() {
+            Some(context) => Some(context),
+            None => Some(unwind::Registers::here()),
+        }
     } else {
-        // SAFETY: live threads have a fiber.
-        unsafe { thread.fiber.get().as_ref() }
-            .and_then(|fiber| fiber.registers())
-            .map(unwind::Registers::of_fiber)
+        // SAFETY: null, or the fiber of a live thread.
+        let fiber = unsafe { thread.fiber.get().as_ref() };
+        match thread.baton.get() {
+            Some(baton) => baton.registers(),
+            None => fiber
+                .and_then(Fiber::registers)
+                .map(unwind::Registers::of_fiber),
+        }
     };
     let Some(registers) = registers else {
         return Vec::new();

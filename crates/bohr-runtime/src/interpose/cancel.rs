@@ -42,7 +42,7 @@ interpose! {
         let Some(target) = ENGINE.by_handle(handle) else {
             return libc::ESRCH;
         };
-        ENGINE.step(operation(EventKind::Signal, handle as usize, place));
+        ENGINE.step(operation(EventKind::Signal, target.object(), place));
         target.cancel.requested.set(true);
         if target.index == ENGINE.current().index && target.cancel.asynchronous.get() {
             point();

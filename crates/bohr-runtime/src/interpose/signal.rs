@@ -65,7 +65,7 @@ fn send(handle: libc::pthread_t, signal: i32, place: u64) -> i32 {
     if !signals::is_valid(signal) {
         return libc::EINVAL;
     }
-    ENGINE.step(operation(EventKind::Signal, handle as usize, place));
+    ENGINE.step(operation(EventKind::Signal, thread.object(), place));
     signals::send_to_thread(thread, signal);
     if thread.index == ENGINE.current().index {
         signals::deliver(thread, place);

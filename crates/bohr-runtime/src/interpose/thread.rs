@@ -114,7 +114,7 @@ interpose! {
         let place = caller();
         match ENGINE.by_handle(handle) {
             Some(thread) if thread.life.get() == Life::Alive => {
-                ENGINE.step(operation(EventKind::Join, handle as usize, place));
+                ENGINE.step(operation(EventKind::Join, thread.object(), place));
                 libc::EBUSY
             }
             _ => join(handle, result, place, u64::MAX),
