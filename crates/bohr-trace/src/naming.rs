@@ -141,6 +141,9 @@ pub struct Names<'a> {
     /// Still to come, latest first.
     arrivals: Vec<(Sequence, ThreadIndex, ThreadPath)>,
     threads: BTreeMap<ThreadIndex, ThreadPath>,
+    /// Threads as objects of operations that are no index: handles. From the
+    /// start of a thread until its handle is given to another.
+    handles: BTreeMap<u64, ThreadPath>,
     heap: BTreeMap<u64, HeapObject>,
     counts: BTreeMap<(ThreadPath, PlaceNumber), u64>,
 }
@@ -157,6 +160,7 @@ impl<'a> Names<'a> {
             regions,
             arrivals: threads,
             threads: BTreeMap::new(),
+            handles: BTreeMap::new(),
             heap: BTreeMap::new(),
             counts: BTreeMap::new(),
         }
@@ -167,8 +171,15 @@ impl<'a> Names<'a> {
         while let Some((_, index, path)) = self.arrivals.pop_if(|next| next.0 <= sequence) {
             self.threads.insert(index, path);
         }
-        if record.operation.kind == EventKind::Alloc {
-            self.allocate(record);
+        let object = record.operation.object;
+        match record.operation.kind {
+            EventKind::Alloc => self.allocate(record),
+            EventKind::Fork => drop(self.handles.remove(&object)),
+            EventKind::Start => {
+                let thread = self.thread(record.thread).cloned();
+                self.handles.extend(thread.map(|thread| (object, thread)));
+            }
+            _ => {}
         }
     }
 
@@ -185,6 +196,9 @@ impl<'a> Names<'a> {
         if let Some(index) = ThreadIndex::from_object(object) {
             let thread = self.thread(index).cloned();
             return thread.map_or(Variable::Unnamed(object), Variable::Thread);
+        }
+        if let Some(thread) = self.handles.get(&object) {
+            return Variable::Thread(thread.clone());
         }
         if let Some((start, heap)) = self.heap.range(..=object).next_back()
             && object - start < heap.length
@@ -311,5 +325,28 @@ mod tests {
         assert_eq!(names.name(0x5f8).to_string(), "stack(0:2)-8");
         assert_eq!(names.name(worker.object()).to_string(), "thread 0:2");
         assert_eq!(names.name(0x108).to_string(), "0x108");
+    }
+
+    #[test]
+    fn a_handle_names_its_thread_until_it_is_given_away() {
+        let regions = RegionTable::default();
+        let [first, second] = [1, 2].map(|child| ThreadPath::MAIN.child(child));
+        let threads = alloc::vec![
+            (Sequence(0), ThreadIndex(1), first),
+            (Sequence(3), ThreadIndex(2), second),
+        ];
+        let mut names = Names::new(&regions, threads);
+        let handle = 0x7f00;
+        let events = [
+            (record(0, EventKind::Fork, handle, 0, 1), "0x7f00"),
+            (record(1, EventKind::Start, handle, 0, 2), "thread 0:1"),
+            (record(0, EventKind::Join, handle, 0, 3), "thread 0:1"),
+            (record(0, EventKind::Fork, handle, 0, 1), "0x7f00"),
+            (record(2, EventKind::Start, handle, 0, 2), "thread 0:2"),
+        ];
+        for (sequence, (event, name)) in (0..).zip(events) {
+            names.observe(Sequence(sequence), &event);
+            assert_eq!(names.name(handle).to_string(), name);
+        }
     }
 }
