@@ -11,6 +11,7 @@
 mod address;
 mod attribute;
 mod build;
+mod calls;
 mod check;
 mod constant;
 pub mod external;
@@ -40,6 +41,7 @@ mod types;
 pub use address::Step;
 pub use attribute::{Attributes, Effect, FunctionFlags, MemoryEffects, Parameter, ParameterFlags};
 pub use build::{BodyBuilder, ProgramBuilder};
+pub use calls::{CallEdge, CallGraph, Certainty};
 pub use check::Malformed;
 pub use constant::{Assembly, Constant, ConstantExpression, ConstantValue};
 pub use file::{FileVersion, ReadError};

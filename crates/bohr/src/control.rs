@@ -2,7 +2,7 @@
 //! control, how a run is judged, and how an end from outside is noticed.
 
 mod bug;
-mod model;
+pub mod model;
 mod progress;
 mod text;
 

@@ -13,6 +13,7 @@ mod check;
 mod compile;
 mod control;
 mod hunt;
+mod inspect;
 mod link;
 mod outcome;
 mod profile;
@@ -61,6 +62,8 @@ enum Command {
     /// Run cargo so that what it builds can be controlled.
     #[command(disable_help_flag = true)]
     Cargo(cargo::Args),
+    /// Show the model of a program: functions, sites, sharing, loops.
+    Inspect(inspect::Args),
     /// Search for a schedule under which a program fails.
     Hunt(hunt::Args),
     /// Show a recorded failure again, every time.
@@ -89,6 +92,7 @@ fn run(command: Command) -> Outcome {
         Command::Cxx(args) => compile::run(&args, Tool::Cxx),
         Command::Ld(args) => link::run(&args),
         Command::Cargo(args) => cargo::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Hunt(args) => hunt::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Run(args) => run::run(&args),

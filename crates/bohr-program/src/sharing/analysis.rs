@@ -1,10 +1,10 @@
 //! The analysis in one place: its tables, and the loop that alternates between
 //! the solver and the calls that it uncovers.
 
-use super::call::Kind;
 use super::node::{NodeNumber, Numbering};
 use super::object::{ObjectNumber, Origin};
 use super::solve::{CallSite, Event, Solver};
+use crate::calls::shape::Kind;
 use crate::ids::{ArgumentNumber, ConstantNumber, FunctionNumber, GlobalNumber};
 use crate::program::Program;
 use cranelift_entity::packed_option::PackedOption;

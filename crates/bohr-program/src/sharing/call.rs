@@ -5,23 +5,12 @@ use super::node::NodeNumber;
 use super::object::Origin;
 use super::solve::CallSite;
 use crate::attribute::FunctionFlags;
+use crate::calls::shape::{is_variadic, kinds};
 use crate::function::{Body, Call};
 use crate::ids::{ArgumentNumber, FunctionNumber, TypeNumber};
 use crate::instruction::Value;
-use crate::types::Type;
 use crate::{ConstantNumber, ConstantValue};
 use cranelift_entity::EntityRef;
-
-/// What an argument looks like to a callee: a call through a pointer reaches
-/// functions whose parameters are of the same kinds. Anything else is undefined
-/// in C, C++ and Rust.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    Pointer,
-    Integer,
-    Float,
-    Other,
-}
 
 impl<'p> Analysis<'p> {
     /// Adds the constraints of a call, as far as they are known now.
@@ -77,7 +66,7 @@ impl<'p> Analysis<'p> {
         for (index, &argument) in arguments.iter().enumerate() {
             if index < parameters {
                 self.pass(site, argument, callee, ArgumentNumber::new(index));
-            } else if self.is_variadic(self.program.functions[callee].signature) {
+            } else if is_variadic(self.program, self.program.functions[callee].signature) {
                 let object = self.variadic(callee);
                 let contents = self.solver.objects()[object].contents;
                 self.flow(site.function, argument, contents);
@@ -117,7 +106,7 @@ impl<'p> Analysis<'p> {
         let (call, arguments) = self.call(site);
         let result = self.nodes.instruction(site.function, site.instruction);
         self.solver.anywhere(result);
-        if self.foreign_code || self.is_variadic(call.signature) {
+        if self.foreign_code || is_variadic(self.program, call.signature) {
             return self.escape_call(site);
         }
         let shape = self.shape(call.signature);
@@ -136,7 +125,7 @@ impl<'p> Analysis<'p> {
             return self.meet_foreign_code();
         }
         let parameters: Vec<NodeNumber> = self.nodes.arguments(function).collect();
-        let variadic = self.is_variadic(facts.signature);
+        let variadic = is_variadic(self.program, facts.signature);
         let shape = self.shape(facts.signature);
         for (index, &parameter) in parameters.iter().enumerate() {
             self.solver.anywhere(parameter);
@@ -233,19 +222,9 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    fn is_variadic(&self, signature: TypeNumber) -> bool {
-        matches!(
-            self.program.types[signature],
-            Type::Function { variadic: true, .. }
-        )
-    }
-
     /// The nodes where calls of unknown functions of a type put their arguments.
     fn shape(&mut self, signature: TypeNumber) -> Vec<NodeNumber> {
-        let Type::Function { parameters, .. } = &self.program.types[signature] else {
-            return Vec::new();
-        };
-        let kinds: Vec<Kind> = parameters.iter().map(|&of| self.kind(of)).collect();
+        let kinds = kinds(self.program, signature);
         if let Some(shape) = self.shapes.get(&kinds) {
             return shape.clone();
         }
@@ -260,15 +239,6 @@ impl<'p> Analysis<'p> {
             self.any_shape.push(node);
         }
         self.any_shape[index]
-    }
-
-    fn kind(&self, of: TypeNumber) -> Kind {
-        match self.program.types[of] {
-            Type::Pointer(_) => Kind::Pointer,
-            Type::Integer(_) => Kind::Integer,
-            Type::Float(_) => Kind::Float,
-            _ => Kind::Other,
-        }
     }
 }
 
