@@ -214,7 +214,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::counter;
+    use crate::tests::{counter, sampler};
     use proptest::prelude::*;
 
     /// A file with this payload before compression, and a checksum that fits.
@@ -240,13 +240,30 @@ mod tests {
         for site in program.sites.keys() {
             assert_eq!(program.site_number(program.site_id(site)), Some(site));
         }
+        for (_, _, body) in program.bodies() {
+            for block in body.blocks.keys().flat_map(|block| body.successors(block)) {
+                assert_eq!(body.block_of(body.blocks[block].first), block);
+            }
+        }
+        for alias in program.aliases.values() {
+            let _ = program.show_constant(alias.target).to_string();
+        }
+        for attributes in program.attributes.values() {
+            let _ = attributes.result.by_value.map(|of| &program.types[of]);
+        }
+        for location in program.locations.values() {
+            let scope = &program.scopes[location.scope];
+            let _ = &program.texts[scope.name];
+            let _ = scope.file.expand().map(|file| &program.files[file]);
+        }
         let _ = program.memory();
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let program = counter();
-        assert_eq!(Program::from_bytes(&program.to_bytes()), Ok(program));
+        for program in [counter(), sampler()] {
+            assert_eq!(Program::from_bytes(&program.to_bytes()), Ok(program));
+        }
     }
 
     #[test]
@@ -329,7 +346,7 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
             cut: prop::sample::Index,
         ) {
-            let mut plain = postcard::to_allocvec(&counter()).unwrap();
+            let mut plain = postcard::to_allocvec(&sampler()).unwrap();
             for (at, byte) in changes {
                 let at = at.index(plain.len());
                 plain[at] = byte;

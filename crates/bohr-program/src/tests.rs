@@ -83,6 +83,172 @@ pub(crate) fn counter() -> Program {
     builder.finish()
 }
 
+/// A program with a little of everything that refers to something else:
+/// branches, phis, switches, calls that may unwind, paths, places, aliases.
+pub(crate) fn sampler() -> Program {
+    let mut builder = ProgramBuilder::new("e-i64:64-i128:128-f80:128");
+    let void = builder.type_of(Type::Void);
+    let int = builder.type_of(Type::Integer(32));
+    let pointer = builder.type_of(Type::Pointer(0));
+    let name = Some(builder.text("pair"));
+    let pair = builder.type_of(Type::Struct {
+        fields: [pointer, int].into(),
+        packed: false,
+        name,
+    });
+    let signature = builder.type_of(Type::Function {
+        result: int,
+        parameters: [pointer, int].into(),
+        variadic: true,
+    });
+    let [zero, one] = [0, 1].map(|n| builder.constant(int, ConstantValue::Integer(n)));
+    let table = builder.constant(pair, ConstantValue::Zero);
+    let table = global(&mut builder, "table", pair, table);
+    let table = builder.constant(pointer, ConstantValue::Global(table));
+    let second = builder.constant(
+        pointer,
+        ConstantValue::Expression(ConstantExpression::ElementPointer {
+            source: pair,
+            base: table,
+            indices: [zero, one].into(),
+            inbounds: true,
+        }),
+    );
+    let name = builder.text("second");
+    builder.program().aliases.push(Alias {
+        name,
+        target: second,
+        indirect: false,
+    });
+    let file = builder.text("sampler.c");
+    let file = builder.file(SourceFile {
+        path: file,
+        directory: file,
+    });
+    let scope = builder.scope(Scope {
+        name,
+        linkage_name: name,
+        file: Some(file).into(),
+        line: 3,
+    });
+    let outer = builder.location(Location {
+        scope,
+        line: 9,
+        column: 1,
+        inlined_at: None.into(),
+    });
+    let inner = builder.location(Location {
+        scope,
+        line: 4,
+        column: 2,
+        inlined_at: Some(outer).into(),
+    });
+
+    let callee = builder.constant(pointer, ConstantValue::Function(FunctionNumber::new(1)));
+    let attributes = builder.attributes(Attributes {
+        result: Parameter {
+            by_value: Some(pair),
+            ..Parameter::default()
+        },
+        ..Attributes::default()
+    });
+    let mut body = BodyBuilder::default();
+    body.at(Some(inner));
+    let [entry, chosen, joined, pad, done] = std::array::from_fn(BlockNumber::new);
+    let first: Value = ArgumentNumber::new(0).into();
+    let second: Value = ArgumentNumber::new(1).into();
+    assert_eq!(body.block(), entry);
+    let cases = body.body().cases.push([Case {
+        value: one,
+        target: chosen,
+    }]);
+    body.push(
+        Operation::Switch {
+            value: second,
+            default: joined,
+            cases,
+        },
+        void,
+    );
+    assert_eq!(body.block(), chosen);
+    let indices = body.body().values.push([zero.into(), one.into()]);
+    let field = body.push(
+        Operation::ElementPointer {
+            source: pair,
+            base: first,
+            indices,
+            flags: OperationFlags::INBOUNDS,
+        },
+        pointer,
+    );
+    let access = Access::PLAIN;
+    let loaded = body.push(
+        Operation::Load {
+            address: field,
+            access,
+        },
+        int,
+    );
+    body.push(
+        Operation::ConditionalBranch {
+            condition: loaded,
+            then: joined,
+            otherwise: done,
+        },
+        void,
+    );
+    assert_eq!(body.block(), joined);
+    let incoming =
+        [(entry, second), (chosen, loaded)].map(|(from, value)| Incoming { from, value });
+    let incoming = body.body().incoming.push(incoming);
+    let merged = body.push(Operation::Phi { incoming }, int);
+    let arguments = body.body().values.push([first, merged]);
+    let call = body.body().calls.push(Call {
+        callee: callee.into(),
+        signature,
+        arguments,
+        bundled: List::EMPTY,
+        attributes,
+        tail: TailCall::Never,
+    });
+    body.push(
+        Operation::Invoke {
+            call,
+            normal: done,
+            unwind: pad,
+        },
+        int,
+    );
+    assert_eq!(body.block(), pad);
+    let clauses = body.body().clauses.push([Clause::Catch(table)]);
+    let caught = body.push(
+        Operation::LandingPad {
+            clauses,
+            cleanup: true,
+        },
+        pair,
+    );
+    let path = body.body().paths.push([1]);
+    let path = Operation::ExtractValue {
+        aggregate: caught,
+        path,
+    };
+    body.push(path, int);
+    body.push(Operation::Branch { target: done }, void);
+    assert_eq!(body.block(), done);
+    body.push(
+        Operation::Return {
+            value: Some(zero.into()).into(),
+        },
+        void,
+    );
+    let sampler = builder.define("sampler", signature, body.finish());
+    builder.declare("callee", signature);
+    let info = SiteInfo::new(EventKind::Read, MemoryOrder::Plain, 4);
+    builder.site(sampler, InstructionNumber::new(2), info);
+    builder.finish()
+}
+
 fn global(
     builder: &mut ProgramBuilder,
     name: &str,
