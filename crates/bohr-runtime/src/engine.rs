@@ -5,27 +5,24 @@
 //! been picked *and* is possible; it then does the operation and runs on. What
 //! it has announced and not yet done is visible to the strategy as pending.
 
+mod turns;
+
 use crate::{
-    baton,
     carrier::CarrierOnly,
     dispatch,
-    grant::{CALL_SITE, GRANT, LAST_PLACE},
+    grant::{GRANT, LAST_PLACE},
     hooks,
     objects::OBJECTS,
     record::RECORD,
-    signals,
     spin::Sample,
     thread::{Life, Thread, Wait},
-    unwind::Registers,
-    verdict, waiting,
+    waiting,
 };
 use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{
-    ChoiceKind, EventKind, FailureKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex,
-    ThreadPath,
+    ChoiceKind, EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, ThreadPath,
 };
-use bohr_fiber::Fiber;
-use bohr_schedule::{Decision, Grant, Pending, Strategy, Used, View};
+use bohr_schedule::{Pending, Strategy, View};
 use core::cell::{Cell, RefCell};
 
 /// All state of a controlled run.
@@ -90,12 +87,6 @@ pub enum Woken {
     Expired,
     /// Somebody wants the thread to end, and it was at a point where it may.
     Cancelled,
-}
-
-/// The fiber of a live thread.
-fn fiber_of(thread: &Thread) -> &'static Fiber {
-    // SAFETY: fibers are freed only after their threads have ended and been joined.
-    unsafe { &*thread.fiber.get() }
 }
 
 /// An operation on an object, with everything else left open.
@@ -217,27 +208,6 @@ impl Engine {
         woken
     }
 
-    /// Waits until the operation has been picked and is possible. Signals that
-    /// come meanwhile are handled in between.
-    fn wait_for_turn(&self, thread: &'static Thread, pending: Pending) {
-        let (wait, deadline) = (thread.wait.get(), thread.deadline.get());
-        loop {
-            self.pending.borrow_mut()[thread.index.position()] = pending;
-            self.reschedule();
-            if waiting::is_possible(thread) {
-                let granted = self.take_leave();
-                assert!(granted, "a thread was picked without leave");
-                return;
-            }
-            let since = thread.since.get();
-            signals::deliver(thread, 0);
-            thread.begin(wait, deadline, since);
-            // A wake-up may have gone by while the handler ran; waits on
-            // conditions and futexes may end without one.
-            thread.woken.set(pending.operation.kind == EventKind::Wait);
-        }
-    }
-
     /// Books the event of a signal's handler, which runs now.
     pub fn handling(&self, operation: Operation) {
         if !self.take_leave() {
@@ -259,15 +229,6 @@ impl Engine {
         let woken = self.announce(operation, wait, deadline);
         cancel.at_point.set(false);
         woken
-    }
-
-    /// Whether the operation is one more turn of a circle.
-    fn spins(&self, thread: &Thread, operation: &Operation) -> bool {
-        if matches!(operation.kind, EventKind::Yield | EventKind::Sleep) {
-            return thread.spin.pauses(operation.place, RECORD.switches());
-        }
-        let since = self.events() - self.switched_at.get();
-        Sample::wants(since) && self.sample.look(since, operation)
     }
 
     /// First step of a thread that has just been picked for the first time.
@@ -294,54 +255,6 @@ impl Engine {
         }
     }
 
-    /// Uses up one event of leave, if there is any.
-    fn take_leave(&self) -> bool {
-        if GRANT.get() == 0 {
-            return self.take_reserve();
-        }
-        GRANT.set(GRANT.get() - 1);
-        true
-    }
-
-    /// Fills [`GRANT`] from the reserve and takes one event of it. When tracing,
-    /// [`GRANT`] stays empty, so that every hook comes here.
-    fn take_reserve(&self) -> bool {
-        self.settle();
-        self.check_limit();
-        if self.reserve.get() == 0 {
-            return false;
-        }
-        if self.tracing.get() {
-            self.reserve.set(self.reserve.get() - 1);
-            self.settled.set(self.settled.get() + 1);
-            return true;
-        }
-        let room = self.limit.get() - self.settled.get();
-        // The fast path stops before an event that is to be looked at.
-        let distance = Sample::distance(self.settled.get() - self.switched_at.get());
-        let amount = self.reserve.get().min(room).min(distance.max(1));
-        self.reserve.set(self.reserve.get() - amount);
-        self.filled.set(amount);
-        GRANT.set(amount - 1);
-        true
-    }
-
-    fn check_limit(&self) {
-        if self.settled.get() >= self.limit.get() {
-            let message = "the run reached its limit of events without an end";
-            verdict::fail(FailureKind::Livelock, message);
-        }
-    }
-
-    /// Counts what the fast path has used and takes back what it has not.
-    fn settle(&self) {
-        self.settled.set(self.events());
-        self.reserve
-            .set(self.reserve.get().saturating_add(GRANT.get()));
-        GRANT.set(0);
-        self.filled.set(0);
-    }
-
     /// The place of the last event.
     pub fn last_place(&self) -> PlaceNumber {
         self.last_operation().place
@@ -355,128 +268,6 @@ impl Engine {
                 .get()
                 .unwrap_or_else(|| operation(EventKind::Start, 0, 0)),
             site => hooks::site_operation(site as u32, 0, None),
-        }
-    }
-
-    /// Asks the strategy and switches to whom it picks. Returns when somebody
-    /// picks the thread that called.
-    fn reschedule(&self) {
-        self.settle();
-        if waiting::is_in_circle(self.current()) {
-            verdict::fail(
-                FailureKind::Deadlock,
-                "threads wait for each other in a circle",
-            );
-        }
-        let before = self.current.get();
-        let grant = self.decide();
-        self.reserve.set(grant.events);
-        self.granted_at.set(Some(self.settled.get()));
-        if grant.thread != before {
-            let (from, to) = self.hand_over(before, grant.thread);
-            match (from.baton.get(), to.baton.get()) {
-                (Some(own), Some(other)) => {
-                    own.note(Registers::here());
-                    other.pass();
-                    own.wait();
-                }
-                _ => fiber_of(from).switch_to(fiber_of(to)),
-            }
-        }
-    }
-
-    /// Ends the running thread's fiber and goes on with whom the strategy picks.
-    pub fn end_current(&self) -> ! {
-        self.settle();
-        let before = self.current.get();
-        self.live.borrow_mut().retain(|&index| index != before);
-        let grant = self.decide();
-        self.reserve.set(grant.events);
-        self.granted_at.set(Some(self.settled.get()));
-        let (from, to) = self.hand_over(before, grant.thread);
-        match to.baton.get() {
-            Some(other) => {
-                other.pass();
-                baton::rest()
-            }
-            None => fiber_of(from).end_and_switch_to(fiber_of(to)),
-        }
-    }
-
-    /// Notes the change of the running thread.
-    fn hand_over(
-        &self,
-        before: ThreadIndex,
-        after: ThreadIndex,
-    ) -> (&'static Thread, &'static Thread) {
-        RECORD.switch(before, after, self.settled.get(), self.last_place());
-        self.current.set(after);
-        self.switched_at.set(self.settled.get());
-        CALL_SITE.set(0);
-        let (from, to) = (self.thread(before), self.thread(after));
-        crate::heap::set_region(to.region);
-        (from, to)
-    }
-
-    /// Who goes on? Lets time pass if nobody can, and if that does not help
-    /// either, the program is stuck.
-    fn decide(&self) -> Grant {
-        loop {
-            self.find_enabled();
-            let enabled = self.enabled.borrow();
-            if enabled.is_empty() {
-                drop(enabled);
-                if !waiting::pass_time() {
-                    verdict::stuck();
-                }
-                continue;
-            }
-            let pending = self.pending.borrow();
-            let view = View {
-                pending: &pending,
-                enabled: &enabled,
-                last: self.used(),
-            };
-            let decision = self.strategy.borrow_mut().as_mut().map(|s| s.decide(&view));
-            match decision {
-                Some(Decision::Run(grant)) => {
-                    assert!(grant.events > 0, "the strategy granted no event");
-                    assert!(
-                        enabled.binary_search(&grant.thread).is_ok(),
-                        "the strategy picked a thread that cannot go on"
-                    );
-                    return grant;
-                }
-                Some(Decision::Stop(stop)) => {
-                    drop((enabled, pending));
-                    verdict::stopped(&stop)
-                }
-                None => unreachable!("a run without a strategy"),
-            }
-        }
-    }
-
-    /// What has become of the last grant.
-    fn used(&self) -> Option<Used> {
-        let at = self.granted_at.get()?;
-        Some(Used {
-            thread: self.current.get(),
-            events: self.settled.get() - at,
-            place: self.last_place(),
-        })
-    }
-
-    fn find_enabled(&self) {
-        let threads = self.threads.borrow();
-        let mut pending = self.pending.borrow_mut();
-        let mut enabled = self.enabled.borrow_mut();
-        enabled.clear();
-        for &index in self.live.borrow().iter() {
-            if waiting::is_over(threads[index.position()]) {
-                enabled.push(index);
-                // The running thread may have changed what the others look at.
-                pending[index.position()].spins &= index == self.current.get();
-            }
         }
     }
 
