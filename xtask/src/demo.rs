@@ -2,6 +2,8 @@
 //! with a real bug, from the state of a machine that has Rust and nothing else.
 
 use crate::{Command, install, shell};
+use std::path::Path;
+use std::process;
 
 pub const COMMAND: Command = Command {
     name: "demo",
@@ -11,5 +13,40 @@ pub const COMMAND: Command = Command {
 
 fn run(_: &[String]) -> Result<(), String> {
     install::for_building()?;
-    shell::run(shell::cargo().args(["build", "--release", "--workspace"]))
+    let parts = ["bohr", "bohr-instrument", "bohr-runtime"];
+    let mut build = shell::cargo();
+    build.args(["build", "--release"]);
+    shell::run(build.args(parts.iter().flat_map(|part| ["--package", part])))?;
+
+    let folder = shell::built("release").join("demo");
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let demo = Demo { folder: &folder };
+    let source = shell::root().join("examples/cache.c").display().to_string();
+
+    demo.say("A program whose readers check for a table before they take the lock.");
+    demo.bohr(&["cc", "-g", "-O2", "-pthread", &source, "-o", "cache"], 0)?;
+    demo.say("What bohr knows about it.");
+    demo.bohr(&["inspect", "cache"], 0)?;
+    demo.say("It fails about once in a hundred runs. Find a schedule that fails every time.");
+    demo.bohr(&["hunt", "-o", "cache.bohr", "--", "./cache"], 1)?;
+    demo.say("The same failure, a thousand times.");
+    demo.bohr(&["replay", "cache.bohr", "--times", "1000"], 0)
+}
+
+/// Runs bohr in a folder of its own, so that the demo leaves nothing in the
+/// project's.
+struct Demo<'a> {
+    folder: &'a Path,
+}
+
+impl Demo<'_> {
+    fn say(&self, sentence: &str) {
+        eprintln!("\n# {sentence}");
+    }
+
+    fn bohr(&self, arguments: &[&str], expected: i32) -> Result<(), String> {
+        let mut command = process::Command::new(shell::built("release").join("bohr"));
+        shell::expect(command.current_dir(self.folder).args(arguments), expected)
+    }
 }

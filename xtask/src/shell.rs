@@ -13,6 +13,12 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
+/// Where cargo puts what it builds with a profile (`debug`, `release`).
+pub fn built(profile: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(target).join(profile)
+}
+
 /// The cargo that runs this program.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
