@@ -297,7 +297,10 @@ fn command(
     }
     command
         .env("LD_PRELOAD", preload)
-        .env(CONTROL_VARIABLE, name);
+        .env(CONTROL_VARIABLE, name)
+        // Rust's std would walk and name the stack of a panic within the run:
+        // millions of events that say nothing. bohr shows the stacks itself.
+        .env("RUST_BACKTRACE", "0");
     // Ctrl-C at the terminal is for bohr, which then ends its programs.
     command.process_group(0);
     command.stdin(input(&invocation.input)?);
