@@ -6,6 +6,7 @@ use bohr_event::control::LoadedObject;
 use bohr_event::{FunctionId, Place, PlaceNumber, Schedule};
 use bohr_program::{LocationNumber, Program, SiteNumber};
 use cranelift_entity::EntityRef;
+use object::{Object, ObjectSegment};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub struct Atlas {
     objects: Vec<LoadedObject>,
     models: Vec<Arc<Program>>,
     /// By path; `None` for files that cannot be read.
-    debug: HashMap<String, Option<Loader>>,
+    debug: HashMap<String, Option<LineTables>>,
 }
 
 /// Libraries whose frames say how a failure was reported, not where it is.
@@ -176,10 +177,10 @@ impl Atlas {
         else {
             return vec![Spot::default()];
         };
-        let loader = self.debug.entry(path.clone());
-        let loader = loader.or_insert_with(|| Loader::new(path).ok());
-        match loader {
-            Some(loader) => spots_of_code(loader, path, number.offset()),
+        let tables = self.debug.entry(path.clone());
+        let tables = tables.or_insert_with(|| LineTables::load(path));
+        match tables {
+            Some(tables) => spots_of_code(tables, path, number.offset()),
             None => vec![Spot::default()],
         }
     }
@@ -217,9 +218,30 @@ fn spots_of_site(model: &Program, site: SiteNumber) -> Vec<Spot> {
     spots
 }
 
+/// The line tables of one object.
+struct LineTables {
+    loader: Loader,
+    /// The lowest address that the object asks for: what offsets count from. 0
+    /// unless the object is bound to a fixed address.
+    base: u64,
+}
+
+impl LineTables {
+    fn load(path: &str) -> Option<LineTables> {
+        let bytes = std::fs::read(path).ok()?;
+        let object = object::File::parse(&*bytes).ok()?;
+        let lowest = object.segments().map(|segment| segment.address()).min()?;
+        Some(LineTables {
+            loader: Loader::new(path).ok()?,
+            base: lowest,
+        })
+    }
+}
+
 /// A return address is behind its call, perhaps in the next line: look one back.
-fn spots_of_code(loader: &Loader, path: &str, offset: u64) -> Vec<Spot> {
-    let address = loader.relative_address_base() + offset.saturating_sub(1);
+fn spots_of_code(tables: &LineTables, path: &str, offset: u64) -> Vec<Spot> {
+    let LineTables { loader, base } = tables;
+    let address = base + offset.saturating_sub(1);
     let mut spots = Vec::new();
     if let Ok(mut frames) = loader.find_frames(address) {
         while let Ok(Some(frame)) = frames.next() {

@@ -53,12 +53,14 @@ pub static OBJECTS: CarrierOnly<Objects> = CarrierOnly::new(Objects {
 /// Object number of places that lie in no known object.
 const UNKNOWN: u16 = u16::MAX;
 
-/// Numbers below are site numbers, above are code addresses.
-const SITE_NUMBERS: u64 = 1 << 32;
+/// Raw places in here are site numbers, all others code addresses: programs that
+/// are not position-independent have their code below, everything else is loaded
+/// above. 0 stands for "nowhere yet".
+const SITE_NUMBERS: core::ops::Range<u64> = 1 << 31..1 << 32;
 
 /// Whether a raw place is a site of an instrumented module.
 pub fn is_site(raw: u64) -> bool {
-    raw < SITE_NUMBERS
+    SITE_NUMBERS.contains(&raw)
 }
 
 impl Objects {
@@ -130,8 +132,8 @@ impl Objects {
     /// Takes in a module; gives the base of its site numbers.
     pub fn add_module(&self, module: &Module) -> u32 {
         let mut modules = self.modules.borrow_mut();
-        // Site number 0 stays free: it stands for "nowhere yet".
-        let base = modules.last().map_or(1, |last| last.base + last.count);
+        let first = SITE_NUMBERS.start as u32;
+        let base = modules.last().map_or(first, |last| last.base + last.count);
         let mut list = self.list.borrow_mut();
         modules.push(Sites {
             base,
