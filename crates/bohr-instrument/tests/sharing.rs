@@ -79,4 +79,5 @@ programs! {
     one_thread_only: "single.c",
     cpp_threads: "threads.cpp",
     pointers_as_integers: "integers.c",
+    threads_from_unnamed_calls: "starts.c",
 }

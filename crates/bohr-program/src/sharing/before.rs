@@ -8,12 +8,13 @@
 use super::analysis::Analysis;
 use super::solve::CallSite;
 use crate::external::{self, Use};
+use crate::function::Body;
 use crate::graph::FlowGraph;
 use crate::ids::{BlockNumber, FunctionNumber, InstructionNumber};
 use crate::program::Program;
-use crate::{ConstantValue, function::Body};
 use bohr_event::EventKind;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use std::collections::HashSet;
 
 /// The places where other threads may exist.
 #[derive(Debug, Default)]
@@ -38,10 +39,11 @@ impl Late {
         for (function, _, body) in program.bodies() {
             if !late.everywhere.contains(function) {
                 late.from[function] = after_starts(body, |instruction| {
-                    calls
-                        .at(function, instruction)
-                        .iter()
-                        .any(|&callee| starting.contains(callee))
+                    calls.unknown.contains(&(function, instruction))
+                        || calls
+                            .at(function, instruction)
+                            .iter()
+                            .any(|&one| starting.contains(one))
                 });
                 work.extend(late.called(&calls, function));
             }
@@ -114,6 +116,8 @@ fn after_starts(
 struct Calls<'p> {
     program: &'p Program,
     of: SecondaryMap<FunctionNumber, Vec<(InstructionNumber, FunctionNumber)>>,
+    /// Calls that may reach any function.
+    unknown: HashSet<(FunctionNumber, InstructionNumber)>,
 }
 
 impl<'p> Calls<'p> {
@@ -122,13 +126,11 @@ impl<'p> Calls<'p> {
         let mut of: SecondaryMap<FunctionNumber, Vec<_>> = SecondaryMap::new();
         for (function, _, body) in program.bodies() {
             for (number, instruction) in body.instructions.iter() {
-                let Some(call) = instruction.operation.call() else {
+                if instruction.operation.call().is_none() {
                     continue;
-                };
-                let callee = body.calls[call].callee.constant();
-                let callee = callee.map(|constant| &program.constants[constant].value);
-                if let Some(ConstantValue::Function(callee)) = callee {
-                    of[function].push((number, *callee));
+                }
+                if let Some(callee) = body.named_callee(program, number) {
+                    of[function].push((number, callee));
                 }
             }
         }
@@ -144,7 +146,15 @@ impl<'p> Calls<'p> {
             of[function].push((instruction, callee));
         }
         of.values_mut().for_each(|calls| calls.sort_unstable());
-        Calls { program, of }
+        let unknown = analysis.unresolved.iter();
+        let unknown = unknown
+            .map(|site| (site.function, site.instruction))
+            .collect();
+        Calls {
+            program,
+            of,
+            unknown,
+        }
     }
 
     fn at(&self, function: FunctionNumber, instruction: InstructionNumber) -> Vec<FunctionNumber> {
