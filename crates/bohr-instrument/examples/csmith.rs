@@ -9,6 +9,15 @@ mod native;
 use csmith::{Limits, Verdict, compare, generate};
 use std::collections::BTreeMap;
 
+/// Programs between two lines of progress: who interrupts the run keeps those.
+const EVERY: u64 = 25;
+
+fn show(tally: &BTreeMap<(&str, &str), u64>) {
+    for ((level, word), count) in tally {
+        println!("{level} {word}: {count}");
+    }
+}
+
 fn main() {
     let mut arguments = std::env::args()
         .skip(1)
@@ -40,10 +49,13 @@ fn main() {
             }
             different += u64::from(matches!(verdict, Verdict::Different(_)));
         }
+        let done = seed + 1 - first;
+        if done.is_multiple_of(EVERY) {
+            println!("after {done} programs:");
+            show(&tally);
+        }
     }
-    for ((level, word), count) in &tally {
-        println!("{level} {word}: {count}");
-    }
+    show(&tally);
     if different > 0 {
         std::process::exit(1);
     }
