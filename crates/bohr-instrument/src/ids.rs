@@ -80,6 +80,30 @@ pub fn declared_id(name: &str) -> FunctionId {
     hash(&[b"global", name.as_bytes()])
 }
 
+/// Gives ids of their own to the pieces that a coroutine was split into: each
+/// inherits its whole's id, and has its whole's name with a suffix.
+pub(crate) fn name_pieces<'ctx>(context: &'ctx Context, module: &Module<'ctx>) {
+    let mut same: BTreeMap<FunctionId, Vec<(String, FunctionValue<'ctx>)>> = BTreeMap::new();
+    for function in module.get_functions() {
+        if let Some(id) = function_id(function) {
+            let name = name_of(function.as_value_ref());
+            same.entry(id).or_default().push((name, function));
+        }
+    }
+    for (id, mut functions) in same {
+        functions.sort_by_key(|(name, _)| name.len());
+        let whole = functions[0].0.clone();
+        for (name, piece) in &functions[1..] {
+            let suffix = name.strip_prefix(&whole).unwrap_or(name);
+            attach(
+                context,
+                *piece,
+                hash(&[b"piece", &id.0.to_le_bytes(), suffix.as_bytes()]),
+            );
+        }
+    }
+}
+
 fn hash(pieces: &[&[u8]]) -> FunctionId {
     let mut hasher = blake3::Hasher::new();
     for piece in pieces {

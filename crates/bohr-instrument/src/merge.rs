@@ -100,6 +100,7 @@ pub fn merge<'ctx>(
     excluded.sort_by_key(|excluded| excluded.part);
     internalise::internalise(&module, needed_outside);
     remove_unused(&module)?;
+    ids::name_pieces(context, &module);
     Ok(Merged { module, excluded })
 }
 

@@ -2,6 +2,7 @@
 //! program and the report.
 
 use crate::diagnostics::Diagnostics;
+use crate::gates::iteration::Numbered;
 use crate::gates::{self, Gates, Questions};
 use crate::hooks::{self, HookCount, Unhooked};
 use crate::internalise::assembly_of_call;
@@ -203,8 +204,11 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         report.seconds.insert("sharing", clock.step());
         let private =
             |site: SiteNumber| sharing.as_ref().and_then(|sharing| privacy(sharing, site));
+        let numbered = Numbered::all(&sites, &|site| private(site).is_none());
         take_count(&mut report, &hooks::insert(&context, &sites, &private));
-        let gates = insert_gates(&context, &merged.module, &sites).map_err(llvm("adding gates"))?;
+        report.seconds.insert("hooks", clock.step());
+        let gates = insert_gates(&context, &merged.module, &sites, &program, numbered)
+            .map_err(llvm("adding gates"))?;
         report.gates = gates.gates;
         report.ungated = gates.ungated;
     }
@@ -214,7 +218,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         gates: report.gates.len() as u32,
         vectors: emit::vectors(&merged.module),
     };
-    report.seconds.insert("hooks", clock.step());
+    report.seconds.insert("gates", clock.step());
 
     let compiler = Compiler::new(&context, bundle.link().output)?;
     let instrumented = vec![
@@ -342,10 +346,14 @@ fn insert_gates<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     sites: &ModuleSites<'ctx>,
+    program: &Program,
+    numbered: Vec<Numbered>,
 ) -> Result<Gates, String> {
     let mut gates = Gates::default();
     let questions = Questions::add_to(context, module)?;
     gates::body::insert(context, sites, &questions, &mut gates);
+    gates::iteration::insert(context, sites, program, numbered, &questions, &mut gates);
+    // Last: it removes instructions that the numbers above stand for.
     gates::block::insert(context, sites, &questions, &mut gates);
     Ok(gates)
 }

@@ -234,7 +234,7 @@ unsafe fn move_slots(entry: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
 ///
 /// # Safety
 /// `function` must be live.
-unsafe fn set_location(builder: LLVMBuilderRef, function: LLVMValueRef) {
+pub(super) unsafe fn set_location(builder: LLVMBuilderRef, function: LLVMValueRef) {
     use inkwell::llvm_sys::debuginfo::*;
     // SAFETY: a location of line 0 in the function's own scope.
     unsafe {

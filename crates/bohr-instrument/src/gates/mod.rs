@@ -1,11 +1,13 @@
 //! Gates: places where the runtime can have something left out. A thread's body
-//! ([`body`]), one pass through an annotated block ([`block`]).
+//! ([`body`]), one pass through a marked block ([`block`]), one iteration of a
+//! loop that can do without ([`iteration`]).
 //!
 //! A gate asks only if the module's flag byte says so. What is left out still
 //! consumes its number: a thread is created and ends, an iteration is counted.
 
 pub mod block;
 pub mod body;
+pub mod iteration;
 
 use crate::diagnostics::Diagnostics;
 use crate::merge::link_one;
@@ -37,6 +39,8 @@ pub enum GateKind {
     Body,
     /// A pass through a block that its author has marked.
     Block,
+    /// An iteration of a loop.
+    Iteration,
 }
 
 /// Something that could not be given a gate.
@@ -155,7 +159,7 @@ impl Questions {
     unsafe fn ask(&self, builder: LLVMBuilderRef, kind: GateKind, gate: u32) -> LLVMValueRef {
         let function = match kind {
             GateKind::Body => self.body,
-            GateKind::Block => self.iteration,
+            GateKind::Block | GateKind::Iteration => self.iteration,
         };
         // SAFETY: the caller's promise; the function takes one number.
         unsafe {

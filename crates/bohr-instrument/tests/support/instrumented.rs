@@ -4,10 +4,12 @@
 use super::{Compiled, run};
 use bohr_event::abi::Vectors;
 use bohr_instrument::diagnostics::Diagnostics;
-use bohr_instrument::gates::{self, Gates, Questions};
+use bohr_instrument::gates::iteration::Numbered;
+use bohr_instrument::gates::{self, GateKind, Gates, Questions};
 use bohr_instrument::hooks::{HookCount, insert};
 use bohr_instrument::inkwell::context::Context;
 use bohr_instrument::inkwell::targets::RelocMode;
+use bohr_instrument::lower::lower;
 use bohr_instrument::merge::{merge, target_machine};
 use bohr_instrument::relink::complete_stubs;
 use bohr_instrument::sites::ModuleSites;
@@ -21,6 +23,7 @@ use std::process::{Command, Output};
 pub struct Instrumented {
     pub path: PathBuf,
     pub count: HookCount,
+    pub gates: Vec<GateKind>,
 }
 
 /// Merges, hooks every site, compiles and links.
@@ -29,10 +32,15 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let given: Vec<_> = parts.iter().map(Compiled::part).collect();
     let merged = merge(&context, &given, &|name| name == "main").expect("merges");
     let sites = ModuleSites::of(&merged.module);
+    let model = lower(&merged.module, &sites, [7; 32])
+        .expect("lowers")
+        .program;
+    let numbered = Numbered::all(&sites, &|_| true);
     let count = insert(&context, &sites, &|_| None);
     let mut gates = Gates::default();
     let questions = Questions::add_to(&context, &merged.module).expect("gates");
     gates::body::insert(&context, &sites, &questions, &mut gates);
+    gates::iteration::insert(&context, &sites, &model, numbered, &questions, &mut gates);
     gates::block::insert(&context, &sites, &questions, &mut gates);
     merged.module.verify().expect("valid with hooks and gates");
     let tables = Tables {
@@ -51,7 +59,8 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let path = directory.join("instrumented");
     link(directory, &[&code, &described], linker, &path);
     complete_stubs(&path).expect("sound stubs");
-    Instrumented { path, count }
+    let gates = gates.gates.iter().map(|gate| gate.kind).collect();
+    Instrumented { path, count, gates }
 }
 
 fn link(directory: &Path, objects: &[&Vec<u8>], linker: &[&str], output: &Path) {
