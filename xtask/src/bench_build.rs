@@ -33,12 +33,12 @@ impl Tools {
         install::for_building()?;
         let packages = ["build", "--release", "-p", "bohr", "-p", "bohr-instrument"];
         shell::run(shell::cargo().args(packages))?;
-        let target = shell::root().join("target");
-        let folder = target.join("bench-build");
+        let release = shell::built("release");
+        let folder = shell::built("bench-build");
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         Ok(Tools {
-            bohr: target.join("release/bohr"),
-            lower: target.join("release/bohr-lower"),
+            bohr: release.join("bohr"),
+            lower: release.join("bohr-lower"),
             folder,
         })
     }

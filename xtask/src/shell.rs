@@ -13,10 +13,10 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// Where cargo puts what it builds with a profile (`debug`, `release`).
-pub fn built(profile: &str) -> PathBuf {
+/// A folder beside what cargo builds, or with a profile's name (`release`) what it built.
+pub fn built(folder: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    root().join(target).join(profile)
+    root().join(target).join(folder)
 }
 
 /// The cargo that runs this program.

@@ -39,11 +39,10 @@ impl Bohr {
             cargo.args(["--package", package]);
         }
         shell::run(&mut cargo)?;
-        let target = shell::root().join("target");
-        let folder = target.join("bench-control");
+        let folder = shell::built("bench-control");
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         Ok(Bohr {
-            program: target.join("release/bohr"),
+            program: shell::built("release").join("bohr"),
             folder,
         })
     }
