@@ -56,6 +56,14 @@ pub enum Place {
         /// Offset of the return address from the load address.
         offset: u64,
     },
+    /// Native code by the function that holds it, which no other function in
+    /// the program and no linker can move. Signatures name code this way.
+    Within {
+        /// The function.
+        function: FunctionId,
+        /// Offset of the code from the function's beginning.
+        offset: u64,
+    },
 }
 
 impl fmt::Display for Place {
@@ -63,6 +71,7 @@ impl fmt::Display for Place {
         match self {
             Place::Site(site) => site.fmt(out),
             Place::Code { object, offset } => write!(out, "{object}+{offset:#x}"),
+            Place::Within { function, offset } => write!(out, "{function}+{offset:#x}"),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! From place numbers of one process to places that everybody understands, and
 //! to lines of the source.
 
+use crate::symbols::Symbols;
 use addr2line::Loader;
 use bohr_event::control::LoadedObject;
 use bohr_event::{FunctionId, Place, PlaceNumber, Schedule};
-use bohr_program::{LocationNumber, Program, SiteNumber};
+use bohr_program::{Function, LocationNumber, Program, SiteNumber};
 use cranelift_entity::EntityRef;
 use object::{Object, ObjectSegment};
 use std::collections::HashMap;
@@ -37,7 +38,9 @@ pub struct Atlas {
     objects: Vec<LoadedObject>,
     models: Vec<Arc<Program>>,
     /// By path; `None` for files that cannot be read.
-    debug: HashMap<String, Option<LineTables>>,
+    code: HashMap<String, Option<CodeTables>>,
+    /// Of the models, by symbol.
+    functions: HashMap<String, FunctionId>,
 }
 
 /// Libraries whose frames say how a failure was reported, not where it is.
@@ -55,10 +58,16 @@ impl Atlas {
     /// Of a process with these objects; `models` are those of instrumented ones.
     #[must_use]
     pub fn new(objects: Vec<LoadedObject>, models: Vec<Arc<Program>>) -> Atlas {
+        let functions = models.iter().flat_map(|model| {
+            let named =
+                |function: &Function| (model.texts[function.symbol].to_string(), function.id);
+            model.functions.values().map(named)
+        });
         Atlas {
+            functions: functions.collect(),
             objects,
             models,
-            debug: HashMap::new(),
+            code: HashMap::new(),
         }
     }
 
@@ -107,6 +116,36 @@ impl Atlas {
         }
     }
 
+    /// The name of a place that holds in every build in which its function is
+    /// the same: for signatures. Places without a symbol keep their offset.
+    pub fn lasting_place(&mut self, number: PlaceNumber) -> Place {
+        match self.within(number) {
+            Some((function, offset)) => Place::Within { function, offset },
+            None => self.place(number),
+        }
+    }
+
+    /// The function that holds a code place, and how far into it the place is.
+    fn within(&mut self, number: PlaceNumber) -> Option<(FunctionId, u64)> {
+        let tables = self.code_tables(number)?;
+        // A call that never returns may end its function: look one back.
+        let address = tables.base + number.offset().checked_sub(1)?;
+        let (name, offset) = tables.symbols.find(address)?;
+        let (name, offset) = (name.to_string(), offset + 1);
+        let known = self.functions.get(&name).copied();
+        Some((known.unwrap_or_else(|| by_symbol(&name)), offset))
+    }
+
+    /// What is known about the code of the object that a place lies in.
+    fn code_tables(&mut self, number: PlaceNumber) -> Option<&CodeTables> {
+        let LoadedObject::Code { path, .. } = self.objects.get(usize::from(number.object()))?
+        else {
+            return None;
+        };
+        let tables = self.code.entry(path.clone());
+        tables.or_insert_with(|| CodeTables::load(path)).as_ref()
+    }
+
     /// The number of a place in this process.
     #[must_use]
     pub fn number(&self, place: &Place) -> Option<PlaceNumber> {
@@ -116,6 +155,7 @@ impl Atlas {
                 let position = self.objects.iter().position(is_it)?;
                 Some(PlaceNumber::new(u16::try_from(position).ok()?, *offset))
             }
+            Place::Within { .. } => None,
             Place::Site(id) => (0u16..).zip(&self.objects).find_map(|(position, object)| {
                 let LoadedObject::Sites { program, .. } = object else {
                     return None;
@@ -155,11 +195,13 @@ impl Atlas {
         }
     }
 
-    /// The function that a place lies in, where a model knows it.
-    #[must_use]
-    pub fn function(&self, number: PlaceNumber) -> Option<FunctionId> {
-        let (model, site) = self.site(number)?;
-        Some(model.site_id(site).function)
+    /// The function that a place lies in, where a model or a symbol tells it.
+    pub fn function(&mut self, number: PlaceNumber) -> Option<FunctionId> {
+        match self.lasting_place(number) {
+            Place::Site(site) => Some(site.function),
+            Place::Within { function, .. } => Some(function),
+            Place::Code { .. } => None,
+        }
     }
 
     /// The line of a place. `number` is where a call returns to, or a site.
@@ -173,17 +215,18 @@ impl Atlas {
         if let Some((model, site)) = self.site(number) {
             return spots_of_site(model, site);
         }
-        let Some(LoadedObject::Code { path, .. }) = self.objects.get(usize::from(number.object()))
-        else {
-            return vec![Spot::default()];
-        };
-        let tables = self.debug.entry(path.clone());
-        let tables = tables.or_insert_with(|| LineTables::load(path));
-        match tables {
-            Some(tables) => spots_of_code(tables, path, number.offset()),
+        match self.code_tables(number) {
+            Some(tables) => spots_of_code(tables, number.offset()),
             None => vec![Spot::default()],
         }
     }
+}
+
+/// The id of a function that only its symbol tells about.
+fn by_symbol(name: &str) -> FunctionId {
+    let hash = blake3::hash(name.as_bytes());
+    let first = hash.as_bytes().first_chunk().copied().unwrap_or_default();
+    FunctionId(u64::from_le_bytes(first))
 }
 
 fn file_name(path: &str) -> &str {
@@ -218,30 +261,34 @@ fn spots_of_site(model: &Program, site: SiteNumber) -> Vec<Spot> {
     spots
 }
 
-/// The line tables of one object.
-struct LineTables {
+/// The line tables and symbols of one object.
+struct CodeTables {
+    name: String,
     loader: Loader,
+    symbols: Symbols,
     /// The lowest address that the object asks for: what offsets count from. 0
     /// unless the object is bound to a fixed address.
     base: u64,
 }
 
-impl LineTables {
-    fn load(path: &str) -> Option<LineTables> {
+impl CodeTables {
+    fn load(path: &str) -> Option<CodeTables> {
         let bytes = std::fs::read(path).ok()?;
         let object = object::File::parse(&*bytes).ok()?;
         let lowest = object.segments().map(|segment| segment.address()).min()?;
-        Some(LineTables {
+        Some(CodeTables {
+            name: file_name(path).to_string(),
             loader: Loader::new(path).ok()?,
+            symbols: Symbols::of(&object),
             base: lowest,
         })
     }
 }
 
 /// A return address is behind its call, perhaps in the next line: look one back.
-fn spots_of_code(tables: &LineTables, path: &str, offset: u64) -> Vec<Spot> {
-    let LineTables { loader, base } = tables;
-    let address = base + offset.saturating_sub(1);
+fn spots_of_code(tables: &CodeTables, offset: u64) -> Vec<Spot> {
+    let loader = &tables.loader;
+    let address = tables.base + offset.saturating_sub(1);
     let mut spots = Vec::new();
     if let Ok(mut frames) = loader.find_frames(address) {
         while let Ok(Some(frame)) = frames.next() {
@@ -266,7 +313,7 @@ fn spots_of_code(tables: &LineTables, path: &str, offset: u64) -> Vec<Spot> {
         last.function = loader.find_symbol(address).map(symbol);
     }
     if last.line.is_none() {
-        last.line = Some(format!("{}+{offset:#x}", file_name(path)));
+        last.line = Some(format!("{}+{offset:#x}", tables.name));
     }
     spots
 }

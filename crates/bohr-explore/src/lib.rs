@@ -19,6 +19,7 @@ mod server;
 mod sources;
 mod strategy_name;
 mod subject;
+mod symbols;
 mod target;
 mod verdict;
 mod whole_file;

@@ -145,7 +145,7 @@ fn describe(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) -> Verdi
         .place
         .filter(|place| atlas.is_own_code(*place) && !placeless);
     let place = exact
-        .map(|place| atlas.place(place))
+        .map(|place| atlas.lasting_place(place))
         .or_else(|| Some(frames.first()?.place.clone()));
     Verdict {
         signature: Signature {
@@ -182,7 +182,7 @@ fn own_frames(state: &ThreadState, atlas: &mut Atlas) -> Vec<Frame> {
     frames
         .map(|number| Frame {
             function: atlas.function(number),
-            place: atlas.place(number),
+            place: atlas.lasting_place(number),
         })
         .collect()
 }
@@ -263,13 +263,13 @@ fn cycle(states: &[ThreadState], atlas: &mut Atlas) -> Vec<Place> {
 }
 
 /// Where a thread waits, in the program's own words if it waits in a library.
-fn waiting_place(state: &ThreadState, atlas: &Atlas) -> Place {
+fn waiting_place(state: &ThreadState, atlas: &mut Atlas) -> Place {
     let own = state.frames.iter().find(|frame| atlas.is_own_code(**frame));
     let number = match atlas.is_own_code(state.operation.place) {
         true => state.operation.place,
         false => own.copied().unwrap_or(state.operation.place),
     };
-    atlas.place(number)
+    atlas.lasting_place(number)
 }
 
 fn smallest_first(mut places: Vec<Place>) -> Vec<Place> {

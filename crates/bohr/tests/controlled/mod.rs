@@ -75,6 +75,11 @@ impl Folder {
     }
 }
 
+/// The text of `NAME.c`.
+pub fn read_source(name: &str) -> String {
+    std::fs::read_to_string(source(name)).expect("a source of the tests")
+}
+
 fn source(name: &str) -> PathBuf {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlled/programs");
     programs.join(format!("{name}.c"))
