@@ -31,7 +31,9 @@ fn run(_: &[String]) -> Result<(), String> {
     demo.say("It fails about once in a hundred runs. Find a schedule that fails every time.");
     demo.bohr(&["hunt", "-o", "cache.bohr", "--", "./cache"], 1)?;
     demo.say("The same failure, a thousand times.");
-    demo.bohr(&["replay", "cache.bohr", "--times", "1000"], 0)
+    demo.bohr(&["replay", "cache.bohr", "--times", "1000"], 0)?;
+    demo.say("The same failure with as few switches as possible.");
+    demo.bohr(&["simplify", "cache.bohr"], 0)
 }
 
 /// Runs bohr in a folder of its own, so that the demo leaves nothing in the

@@ -185,6 +185,15 @@ impl Bug {
         let cut = self.simplified.as_ref().or(self.reduced.as_ref());
         cut.unwrap_or(&self.schedule)
     }
+
+    /// At which event it fails under that schedule: how many have been executed.
+    #[must_use]
+    pub fn failing_event(&self) -> u64 {
+        match self.simplified.is_some() || self.reduced.is_some() {
+            true => self.best_schedule().events(),
+            false => self.events,
+        }
+    }
 }
 
 /// Why a file is not a bug that can be read.

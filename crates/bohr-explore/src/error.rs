@@ -52,6 +52,9 @@ pub enum ExploreError {
     /// The budget was spent before a single run had ended.
     #[error("no run came to its end within {0:?}")]
     NoRunEnded(std::time::Duration),
+    /// The recorded failure does not come again.
+    #[error("the recorded schedule does not show the recorded failure")]
+    NotReproduced,
     /// A job ended without telling about its run.
     #[error("the fork server ended a job without a report")]
     NoReport,
@@ -115,6 +118,7 @@ impl Diagnosis for ExploreError {
             ExploreError::OtherBuild { .. } => {
                 "`bohr replay --adapt BUG` follows the old schedule as far as it goes".to_string()
             }
+            ExploreError::NotReproduced => "`bohr replay BUG` says where it differs".to_string(),
             _ => return None,
         };
         Some(help)

@@ -232,17 +232,12 @@ fn compare(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
         Some(verdict) if verdict.signature != bug.signature => {
             Reproduction::OtherFailure(Box::new(verdict.signature))
         }
-        Some(_) if !has_event(bug) || report.events == bug.events => Reproduction::Same,
+        // Where a run is when its time is up depends on the clock on the wall.
+        Some(verdict) if verdict.signature.kind == FailureKind::TimeLimit => Reproduction::Same,
+        Some(_) if report.events == bug.failing_event() => Reproduction::Same,
         Some(_) => Reproduction::OtherEvent {
-            expected: bug.events,
+            expected: bug.failing_event(),
             found: report.events,
         },
     }
-}
-
-/// Whether the failure comes at the event that was recorded: not if the schedule
-/// was cut since, nor if the clock on the wall decides.
-fn has_event(bug: &Bug) -> bool {
-    let cut = bug.reduced.is_some() || bug.simplified.is_some();
-    !cut && bug.signature.kind != FailureKind::TimeLimit
 }

@@ -7,7 +7,8 @@
 //! anything. The relation stands in [`footprint`] and [`dependence`], the graph
 //! of Definition 6 in [`graph`]; the search in [`beam`], [`exact`] and
 //! [`window`] takes the place of Algorithm 2, which [`merge`] keeps for
-//! comparison; [`check`] proves each result.
+//! comparison; [`check`] proves each result. Behind it comes the step that runs
+//! the program again, [`dynamic`]; whoever can do that is a [`Laboratory`].
 //!
 //! ```
 //! use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, control::Step};
@@ -29,10 +30,12 @@
 pub mod beam;
 pub mod check;
 pub mod dependence;
+pub mod dynamic;
 mod error;
 pub mod exact;
 pub mod footprint;
 pub mod graph;
+mod laboratory;
 mod lifecycle;
 pub mod merge;
 mod order;
@@ -42,6 +45,8 @@ mod variables;
 pub mod window;
 
 pub use error::{Malformed, SimplifyError};
+pub use laboratory::{Cost, Failing, Laboratory};
 pub use order::{Chain, Chains, Execution, Order, Run};
+pub use preemption::cost;
 pub use simplify::{Options, Report, Simplified, simplify};
 pub use variables::VariableNumber;

@@ -3,9 +3,12 @@
 //! program whose threads wait for each other.
 
 use crate::beam::run;
+use crate::error::SimplifyError;
+use crate::footprint::Footprints;
 use crate::graph::{Graph, NodeCount};
-use crate::order::{Chain, Chains, Order};
-use bohr_event::{EventKind, Operation, control::Step};
+use crate::laboratory::Cost;
+use crate::order::{Chain, Chains, Execution, Order};
+use bohr_event::{EventKind, Operation};
 use std::collections::{HashMap, HashSet};
 
 /// What decides whether an operation has to wait.
@@ -16,8 +19,33 @@ struct World {
     ended: HashSet<u64>,
 }
 
-/// Counts the switches away from a thread that could go on.
-pub(crate) fn preemptive(steps: &[Step], chains: &Chains, graph: &Graph, order: &Order) -> u64 {
+/// What the order in which an execution happened costs its reader.
+///
+/// # Errors
+/// If it has more events than positions can count.
+pub fn cost(execution: Execution<'_>) -> Result<Cost, SimplifyError> {
+    let steps = execution.steps;
+    if u32::try_from(steps.len()).is_err() {
+        return Err(SimplifyError::TooLong(steps.len() as u64));
+    }
+    let chains = Chains::new(steps);
+    let graph = Graph::new(&chains, &Footprints::new(execution, &chains), false);
+    let order = Order::of(steps);
+    Ok(Cost {
+        preemptive: preemptive(execution, &chains, &graph, &order),
+        switches: order.switches(),
+    })
+}
+
+/// Counts the switches away from a thread that could go on. One that does
+/// nothing more until the end could have gone on with what it was about to do.
+pub(crate) fn preemptive(
+    execution: Execution<'_>,
+    chains: &Chains,
+    graph: &Graph,
+    order: &Order,
+) -> u64 {
+    let steps = execution.steps;
     let mut world = World::default();
     let mut progress = Progress::new(chains);
     let mut events = order.events(steps);
@@ -30,10 +58,16 @@ pub(crate) fn preemptive(steps: &[Step], chains: &Chains, graph: &Graph, order: 
         }
         let next = progress.advance(chain, done.events, graph);
         let is_switch = position + 1 < order.runs().len();
-        let could = next.is_some_and(|event| {
-            let ready = || progress.is_ready(chain, graph);
-            !world.waits(&steps[event as usize].operation, ready)
-        });
+        let could = match next {
+            Some(event) => {
+                let ready = || progress.is_ready(chain, graph);
+                !world.waits(&steps[event as usize].operation, ready)
+            }
+            None => execution
+                .pending
+                .iter()
+                .any(|step| step.thread == done.thread && !world.waits(&step.operation, || false)),
+        };
         count += u64::from(is_switch && could);
     }
     count
@@ -117,18 +151,10 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::footprint::Footprints;
-    use crate::order::Execution;
-    use bohr_event::{MemoryOrder, PlaceNumber, ThreadIndex};
+    use bohr_event::{MemoryOrder, PlaceNumber, ThreadIndex, control::Step};
 
     fn count(steps: &[Step]) -> u64 {
-        let chains = Chains::new(steps);
-        let graph = Graph::new(
-            &chains,
-            &Footprints::new(Execution::of(steps), &chains),
-            false,
-        );
-        preemptive(steps, &chains, &graph, &Order::of(steps))
+        cost(Execution::of(steps)).unwrap().preemptive
     }
 
     #[test]
@@ -169,5 +195,31 @@ mod tests {
         // Away from 0 and from 1, who could give their shares back; then from 0,
         // who has to wait for the share of 1.
         assert_eq!(count(&held), 2);
+    }
+
+    #[test]
+    fn a_thread_that_the_failure_cut_off_was_preempted() {
+        use EventKind::*;
+        let step = |thread, kind, object| Step {
+            thread: ThreadIndex(thread),
+            operation: Operation {
+                kind,
+                order: MemoryOrder::Plain,
+                size: 4,
+                object,
+                place: PlaceNumber(0),
+            },
+        };
+        let steps = [step(0, Acquire, 0x10), step(1, Read, 0x20)];
+        let count = |pending: &[Step]| {
+            let execution = Execution {
+                steps: &steps,
+                pending,
+            };
+            cost(execution).unwrap().preemptive
+        };
+        assert_eq!(count(&[]), 0, "it may have ended");
+        assert_eq!(count(&[step(0, Write, 0x20)]), 1);
+        assert_eq!(count(&[step(0, Acquire, 0x10)]), 0, "it waits for a lock");
     }
 }

@@ -8,7 +8,7 @@ mod text;
 
 pub use bohr_explore::signature_tag;
 pub use bug::{load_bug, same_build, subject_of_bug};
-pub use progress::{bar, budget_bar, show_hunt};
+pub use progress::{bar, budget_bar, counter, show_hunt};
 pub use text::{describe_bug, describe_verdict};
 
 use crate::outcome::Failure;

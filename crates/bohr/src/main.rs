@@ -20,6 +20,7 @@ mod profile;
 mod replay;
 mod run;
 mod setup;
+mod simplify;
 
 use bohr_build::Tool;
 use clap::{Parser, Subcommand};
@@ -68,6 +69,8 @@ enum Command {
     Hunt(hunt::Args),
     /// Show a recorded failure again, every time.
     Replay(replay::Args),
+    /// Find the same failure with the fewest context switches.
+    Simplify(simplify::Args),
     /// Run a program once, under control.
     Run(run::Args),
     /// Run one schedule many times and compare every event.
@@ -95,6 +98,7 @@ fn run(command: Command) -> Outcome {
         Command::Inspect(args) => inspect::run(&args),
         Command::Hunt(args) => hunt::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Simplify(args) => simplify::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),

@@ -81,7 +81,7 @@ fn as_json(bug: &Bug, replays: &Replays) -> serde_json::Value {
         "same_schedule": replays.same_hash,
         "kind": bug.signature.kind_name(),
         "signature": signature_tag(&bug.signature),
-        "events": bug.events,
+        "events": bug.failing_event(),
         "switches": bug.best_schedule().switches(),
         "first_other_run": replays.first_other.as_ref().map(|other| other.0),
         "divergence": replays.first_other.as_ref().map(|other| in_words(&other.1)),
@@ -92,7 +92,9 @@ fn tell(bug: &Bug, replays: &Replays) {
     println!("{}", describe_bug(bug));
     println!(
         "reproduced in {} of {} runs, at event {}",
-        replays.reproduced, replays.runs, bug.events
+        replays.reproduced,
+        replays.runs,
+        bug.failing_event()
     );
     if let Some((run, other)) = &replays.first_other {
         println!("run {run}: {}", in_words(other));

@@ -9,6 +9,12 @@ pub fn bar(total: u64, what: &str) -> ProgressBar {
     styled(ProgressBar::new(total), &template)
 }
 
+/// A count of things of which nobody knows how many there will be.
+pub fn counter(what: &str) -> ProgressBar {
+    let template = format!("{{spinner}} {{pos}} {what}, {{per_sec}}, {{elapsed}}");
+    styled(ProgressBar::no_length(), &template)
+}
+
 /// A bar that fills as a budget is spent.
 pub fn budget_bar(budget: Budget) -> ProgressBar {
     let bounded = budget.time.is_some() || budget.runs.is_some();

@@ -1,0 +1,206 @@
+//! Experiments with one bug: run the program by a plan and see whether that
+//! shows the bug. Everything that cuts a bug down asks here.
+
+use crate::atlas::Atlas;
+use crate::bug_file::Bug;
+use crate::error::ExploreError;
+use crate::server::{Server, Voice};
+use crate::subject::Subject;
+use crate::verdict::judge;
+use bohr_event::control::{Detail, Detailing, Job, Outcome, RunReport, Step};
+use bohr_event::{Operation, PlaceNumber, Schedule, ThreadPath};
+use bohr_schedule::Plan;
+use std::collections::BTreeMap;
+
+/// A run of which every event is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// Paths by thread index.
+    pub threads: Vec<ThreadPath>,
+    /// The interleaving, every segment with its anchor.
+    pub schedule: Schedule<PlaceNumber>,
+    /// What happened, in order.
+    pub steps: Vec<Step>,
+    /// What threads were about to do when it ended.
+    pub pending: Vec<Step>,
+}
+
+impl Recorded {
+    /// Who executed an event.
+    #[must_use]
+    pub fn path(&self, event: usize) -> ThreadPath {
+        self.threads[self.steps[event].thread.position()].clone()
+    }
+
+    /// Whether every thread does the same in both, event for event, whatever
+    /// the others do in between.
+    #[must_use]
+    pub fn same_threads(&self, other: &Recorded) -> bool {
+        let by_thread = |recorded: &Recorded| {
+            let mut lists: BTreeMap<ThreadPath, Vec<Operation>> = BTreeMap::new();
+            for (event, step) in recorded.steps.iter().enumerate() {
+                let list = lists.entry(recorded.path(event)).or_default();
+                list.push(step.operation);
+            }
+            lists
+        };
+        by_thread(self) == by_thread(other)
+    }
+}
+
+/// A plan's run: whether it showed the bug, and what its strategy reported.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// Whether it did.
+    pub same: bool,
+    /// The interleaving, if it did.
+    pub schedule: Schedule<PlaceNumber>,
+    /// What the strategy reported.
+    pub learnt: Vec<u8>,
+}
+
+/// A program that stands ready for experiments with a bug.
+pub struct Trials<'a> {
+    subject: &'a Subject,
+    bug: &'a Bug,
+    server: Server,
+    atlas: Atlas,
+    go_on: &'a dyn Fn() -> bool,
+    /// The last failure that was judged, and whether it was the bug: finding
+    /// lines and frames is slow, and most failures are alike.
+    judged: Option<(Outcome, bool)>,
+    runs: u64,
+}
+
+impl<'a> Trials<'a> {
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// If it does not come to its fork point.
+    pub fn start(
+        subject: &'a Subject,
+        bug: &'a Bug,
+        go_on: &'a dyn Fn() -> bool,
+    ) -> Result<Trials<'a>, ExploreError> {
+        let server = subject.serve(Voice::Muted, go_on)?;
+        let atlas = subject.atlas(&server);
+        Ok(Trials {
+            subject,
+            bug,
+            server,
+            atlas,
+            go_on,
+            judged: None,
+            runs: 0,
+        })
+    }
+
+    /// What the numbers of this process mean.
+    #[must_use]
+    pub fn atlas(&self) -> &Atlas {
+        &self.atlas
+    }
+
+    /// Runs made so far.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Whether the caller still wants to wait.
+    #[must_use]
+    pub fn go_on(&self) -> bool {
+        (self.go_on)()
+    }
+
+    /// Runs a plan.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn run(&mut self, plan: &Plan, seed: u64) -> Result<Trial, ExploreError> {
+        let job = Job {
+            details: Detailing::Always,
+            ..self.job(plan, seed)
+        };
+        let report = self.once(job)?;
+        let same = self.is_the_bug(&report);
+        let detail = report.detail.unwrap_or_default();
+        Ok(Trial {
+            same: same && detail.segments_lost == 0,
+            schedule: detail.schedule,
+            learnt: detail.learnt,
+        })
+    }
+
+    /// Runs a plan and keeps every event; `None` if the run did not show the
+    /// bug, or was too long to be kept whole.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn record(&mut self, plan: &Plan, seed: u64) -> Result<Option<Recorded>, ExploreError> {
+        let job = Job {
+            details: Detailing::Always,
+            trace: Detailing::Always,
+            ..self.job(plan, seed)
+        };
+        let report = self.once(job)?;
+        if !self.is_the_bug(&report) {
+            return Ok(None);
+        }
+        let pending = pending(&report.outcome);
+        Ok(report
+            .detail
+            .filter(|detail| detail.segments_lost == 0 && detail.steps_lost == 0)
+            .map(|detail| recorded(detail, pending)))
+    }
+
+    fn job(&self, plan: &Plan, seed: u64) -> Job {
+        Job {
+            first_seed: seed,
+            stop_at_failure: false,
+            ..self.subject.job(plan)
+        }
+    }
+
+    fn once(&mut self, job: Job) -> Result<RunReport, ExploreError> {
+        self.runs += 1;
+        self.subject.run_once(&mut self.server, job, self.go_on)
+    }
+
+    fn is_the_bug(&mut self, report: &RunReport) -> bool {
+        if let Some((outcome, same)) = &self.judged
+            && *outcome == report.outcome
+            && !self.bug.oracle.needs_output()
+        {
+            return *same;
+        }
+        let verdict = judge(report, &self.bug.oracle, &mut self.atlas);
+        let same = verdict.is_some_and(|verdict| verdict.signature == self.bug.signature);
+        self.judged = Some((report.outcome.clone(), same));
+        same
+    }
+}
+
+fn recorded(detail: Detail, pending: Vec<Step>) -> Recorded {
+    Recorded {
+        threads: detail.threads,
+        schedule: detail.schedule,
+        steps: detail.trace,
+        pending,
+    }
+}
+
+/// What the threads that had not failed were about to do.
+fn pending(outcome: &Outcome) -> Vec<Step> {
+    let Outcome::Failed(failure) = outcome else {
+        return Vec::new();
+    };
+    let waits = |state: &&bohr_event::control::ThreadState| {
+        !state.enabled || state.thread != failure.thread
+    };
+    let step = |state: &bohr_event::control::ThreadState| Step {
+        thread: state.thread,
+        operation: state.operation,
+    };
+    failure.states.iter().filter(waits).map(step).collect()
+}

@@ -1,0 +1,207 @@
+//! `bohr simplify`: the same failure with the fewest context switches.
+
+mod bench;
+mod report;
+
+use crate::control::{counter, duration, interruption, load_bug, same_build, subject_of_bug};
+use crate::outcome::{Failure, Outcome};
+use bench::Bench;
+use bohr_event::{PlaceNumber, Schedule};
+use bohr_explore::bug_file::{self, Bug};
+use bohr_explore::{ExploreError, Recorded, Trials, write_whole};
+use bohr_reduce::{Execution, Failing, Options, cost, dynamic, simplify};
+use bohr_schedule::Plan;
+use report::Report;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Whether a step is taken.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Switch {
+    /// It is.
+    On,
+    /// It is left out.
+    Off,
+}
+
+/// Which bug, and how hard to try.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr simplify cache.bohr                  keep the simplest schedule in cache.bohr
+  bohr simplify cache.bohr -o simple.bohr   leave cache.bohr as it is
+  bohr simplify cache.bohr --static off     by running the program alone
+  bohr simplify cache.bohr --time 5m        try longer
+
+The static step reorders the recorded events without changing what any thread
+sees. The dynamic step changes the schedule, runs the program and keeps what
+still fails in the same way. Exit codes: 0 done, 2 bohr could not do it.")]
+pub struct Args {
+    /// A bug file, as `bohr hunt` writes it.
+    bug: PathBuf,
+    /// Where the result goes; by default the bug file itself.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Reorder the recorded events.
+    #[arg(
+        long = "static",
+        value_enum,
+        default_value = "on",
+        value_name = "SWITCH"
+    )]
+    static_step: Switch,
+    /// Run the program with simpler schedules.
+    #[arg(
+        long = "dynamic",
+        value_enum,
+        default_value = "on",
+        value_name = "SWITCH"
+    )]
+    dynamic_step: Switch,
+    /// Longest time for each of the two steps, as in 10s or 5m.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    time: Duration,
+    /// The program, if it is not where it was.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let bug = load_bug(&args.bug)?;
+    let subject = subject_of_bug(&bug, args.program.as_deref())?;
+    same_build(&bug, &subject.target)?;
+    // An interruption ends the search, not the run that is under way: what was
+    // found so far is kept.
+    let mut trials = Trials::start(&subject, &bug, &|| true)?;
+    let mut work = Work::begin(&bug, &mut trials)?;
+    let path = args.output.as_ref().unwrap_or(&args.bug);
+    if args.static_step == Switch::On {
+        work.reorder(args.time)?;
+        work.save(path)?;
+    }
+    if args.dynamic_step == Switch::On {
+        let experiments = work.experiment(args.time);
+        // Whatever went wrong, what was found before it is not lost.
+        work.save(path)?;
+        experiments?;
+    }
+    match args.json {
+        true => println!("{}", work.report.as_json(path)),
+        false => print!("{}", work.report.as_text(path)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A bug on its way to its simplest schedule.
+struct Work<'w, 't> {
+    bug: &'w Bug,
+    trials: &'w mut Trials<'t>,
+    /// The failing run as it was found or reduced.
+    recorded: Recorded,
+    best: Failing,
+    report: Report,
+}
+
+fn execution(recorded: &Recorded) -> Execution<'_> {
+    Execution {
+        steps: &recorded.steps,
+        pending: &recorded.pending,
+    }
+}
+
+/// Whether there is time left and nobody wants the end.
+fn until(deadline: Instant) -> impl Fn() -> bool {
+    let interrupted = interruption();
+    move || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline
+}
+
+impl<'w, 't> Work<'w, 't> {
+    fn begin(bug: &'w Bug, trials: &'w mut Trials<'t>) -> Result<Work<'w, 't>, Failure> {
+        let schedule = bug.reduced.as_ref().unwrap_or(&bug.schedule);
+        let schedule = trials.atlas().inward(schedule);
+        let recorded = trials
+            .record(&Plan::replay(schedule), bug.seed)?
+            .ok_or(ExploreError::NotReproduced)?;
+        let cost = cost(execution(&recorded))?;
+        Ok(Work {
+            bug,
+            trials,
+            best: Failing {
+                schedule: recorded.schedule.clone(),
+                cost,
+            },
+            report: Report::new(&recorded, cost),
+            recorded,
+        })
+    }
+
+    /// The static step: the same events in another order.
+    fn reorder(&mut self, time: Duration) -> Result<(), Failure> {
+        let started = Instant::now();
+        let go_on = until(started + time);
+        let execution = execution(&self.recorded);
+        let simplified = simplify(execution, &Options::default(), &mut || go_on())?;
+        let steps = &self.recorded.steps;
+        let mut schedule = simplified
+            .order
+            .schedule(steps, |event| self.recorded.path(event));
+        for choice in self.recorded.schedule.choices() {
+            schedule.choose(choice.clone());
+        }
+        self.report.take_static(&simplified.report);
+        self.report.verified = self.verify(schedule)?;
+        self.report.after_static = self.best.cost;
+        self.report.seconds_static = started.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Runs the reordered execution. It becomes the best one if it shows the bug
+    /// and every thread does in it what it did before, event for event.
+    fn verify(&mut self, schedule: Schedule<PlaceNumber>) -> Result<bool, Failure> {
+        let run = self.trials.record(&Plan::replay(schedule), self.bug.seed)?;
+        let Some(run) = run.filter(|run| run.same_threads(&self.recorded)) else {
+            return Ok(false);
+        };
+        let cost = cost(execution(&run))?;
+        if cost.switches <= self.best.cost.switches {
+            self.best = Failing {
+                schedule: run.schedule,
+                cost,
+            };
+        }
+        Ok(true)
+    }
+
+    /// The dynamic step: other events, the same failure.
+    fn experiment(&mut self, time: Duration) -> Result<(), Failure> {
+        let started = Instant::now();
+        let go_on = until(started + time);
+        let bar = counter("schedules tried");
+        let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, &bar);
+        dynamic::improve(&mut self.best, &mut bench)?;
+        self.report.fewest_preemptions = bench.search_below(&mut self.best)?;
+        self.report.seconds_dynamic = started.elapsed().as_secs_f64();
+        bar.finish_and_clear();
+        Ok(())
+    }
+
+    /// Writes the bug with the best schedule so far.
+    fn save(&mut self, path: &Path) -> Result<(), Failure> {
+        self.report.after = self.best.cost;
+        self.report.runs = self.trials.runs();
+        let bug = Bug {
+            simplified: Some(self.trials.atlas().outward(&self.best.schedule)),
+            ..self.bug.clone()
+        };
+        write_whole(path, &bug_file::write(&bug)).map_err(|source| ExploreError::File {
+            path: path.to_path_buf(),
+            source,
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! What simplification came to, for people and for programs.
+
+use bohr_explore::Recorded;
+use bohr_reduce::Cost;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The figures of both steps.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub events: u64,
+    pub threads: u64,
+    pub shared_variables: Option<u64>,
+    pub graph_nodes: Option<u64>,
+    /// Switches that every order of the same events has at least.
+    pub fewest_possible: Option<u64>,
+    pub optimal: bool,
+    pub before: Cost,
+    pub after_static: Cost,
+    pub after: Cost,
+    pub seconds_static: f64,
+    pub seconds_dynamic: f64,
+    /// Whether the reordered events were executed and came out the same.
+    pub verified: bool,
+    /// Whether all schedules with fewer preemptions were tried.
+    pub fewest_preemptions: bool,
+    pub runs: u64,
+}
+
+impl Report {
+    pub fn new(recorded: &Recorded, before: Cost) -> Report {
+        Report {
+            events: recorded.steps.len() as u64,
+            threads: recorded.threads.len() as u64,
+            before,
+            after_static: before,
+            after: before,
+            ..Report::default()
+        }
+    }
+
+    pub fn take_static(&mut self, report: &bohr_reduce::Report) {
+        self.shared_variables = Some(report.shared_variables);
+        self.graph_nodes = Some(report.graph_nodes);
+        self.fewest_possible = Some(report.fewest_possible);
+        self.optimal = report.optimal;
+    }
+
+    pub fn as_json(&self, path: &Path) -> serde_json::Value {
+        json!({
+            "events": self.events,
+            "threads": self.threads,
+            "shared_variables": self.shared_variables,
+            "graph_nodes": self.graph_nodes,
+            "switches_before": self.before.switches,
+            "switches_static": self.after_static.switches,
+            "switches_dynamic": self.after.switches,
+            "preemptive_before": self.before.preemptive,
+            "preemptive_static": self.after_static.preemptive,
+            "preemptive_after": self.after.preemptive,
+            "fewest_static": self.fewest_possible,
+            "optimal_static": self.optimal,
+            "fewest_preemptions": self.fewest_preemptions,
+            "seconds_static": self.seconds_static,
+            "seconds_dynamic": self.seconds_dynamic,
+            "runs": self.runs,
+            "verified": self.verified,
+            "bug_file": path,
+        })
+    }
+
+    pub fn as_text(&self, path: &Path) -> String {
+        let mut text = String::new();
+        let mut line = |words: std::fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{words}");
+        };
+        line(format_args!(
+            "{} events of {} threads: {}",
+            self.events,
+            self.threads,
+            in_words(self.before)
+        ));
+        if self.fewest_possible.is_some() {
+            let note = match (self.verified, self.optimal) {
+                (false, _) => ", not reproduced and therefore not used".to_string(),
+                (true, true) => ", the fewest possible".to_string(),
+                (true, false) => format!(
+                    ", every order has at least {}",
+                    self.fewest_possible.unwrap_or(0)
+                ),
+            };
+            line(format_args!(
+                "same events reordered: {}{note} ({:.1} s)",
+                in_words(self.after_static),
+                self.seconds_static
+            ));
+        }
+        if self.seconds_dynamic > 0.0 {
+            let note = match self.fewest_preemptions {
+                true => ", no schedule needs fewer preemptions",
+                false => "",
+            };
+            line(format_args!(
+                "after {} runs: {}{note} ({:.1} s)",
+                self.runs,
+                in_words(self.after),
+                self.seconds_dynamic
+            ));
+        }
+        line(format_args!("written to {}", path.display()));
+        line(format_args!("next: bohr replay {}", path.display()));
+        text
+    }
+}
+
+fn in_words(cost: Cost) -> String {
+    let s = if cost.switches == 1 { "" } else { "es" };
+    format!(
+        "{} switch{s}, {} of them preemptive",
+        cost.switches, cost.preemptive
+    )
+}

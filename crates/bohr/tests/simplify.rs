@@ -1,0 +1,94 @@
+//! Simplifying failures of real programs.
+
+mod controlled;
+
+use controlled::Folder;
+use serde_json::json;
+
+/// Two threads add to a counter without a lock; one preemption shows it, and a
+/// schedule drawn at random has many.
+fn lost_update() -> Folder {
+    let folder = Folder::with("lost_update", &[]);
+    let words = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&words).expect(1);
+    folder
+}
+
+#[test]
+fn a_lost_update_needs_one_preemption() {
+    let folder = lost_update();
+    let before = folder.bohr(&["replay", "program.bohr", "--json"]).expect(0);
+    let report = folder
+        .bohr(&["simplify", "program.bohr", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(report["verified"], json!(true));
+    assert_eq!(report["preemptive_after"], json!(1));
+    assert_eq!(report["fewest_preemptions"], json!(true));
+    assert_eq!(report["switches_before"], before.json()["switches"]);
+    let number = |name: &str| report[name].as_u64().unwrap();
+    assert!(number("switches_static") <= number("switches_before"));
+    assert!(number("switches_dynamic") <= number("switches_static"));
+    let replays = folder
+        .bohr(&["replay", "program.bohr", "--times", "100", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(replays["reproduced"], json!(100));
+    assert_eq!(replays["switches"], report["switches_dynamic"]);
+    assert_eq!(replays["signature"], before.json()["signature"]);
+}
+
+#[test]
+fn each_step_can_be_left_out_and_the_original_kept() {
+    let folder = lost_update();
+    let original = std::fs::read(folder.path("program.bohr")).unwrap();
+    let simplify = |words: &[&str]| {
+        let words = [
+            &["simplify", "program.bohr", "-o", "simple.bohr", "--json"],
+            words,
+        ]
+        .concat();
+        folder.bohr(&words).expect(0).json()
+    };
+    let reordered = simplify(&["--dynamic", "off"]);
+    assert_eq!(reordered["switches_dynamic"], reordered["switches_static"]);
+    assert_eq!(reordered["runs"], json!(2), "one to record, one to verify");
+    let rerun = simplify(&["--static", "off"]);
+    assert_eq!(rerun["switches_static"], rerun["switches_before"]);
+    assert_eq!(rerun["preemptive_after"], json!(1));
+    assert_eq!(rerun["graph_nodes"], json!(null));
+    assert_eq!(
+        std::fs::read(folder.path("program.bohr")).unwrap(),
+        original
+    );
+    folder.bohr(&["replay", "simple.bohr"]).expect(0);
+}
+
+#[test]
+fn a_deadlock_stays_the_same_deadlock() {
+    let folder = Folder::with("crossed_locks", &[]);
+    let found = folder
+        .bohr(&["hunt", "--json", "--", "./program"])
+        .expect(1);
+    let text = folder.bohr(&["simplify", "program.bohr"]).expect(0);
+    for words in [
+        "1 of them preemptive",
+        "written to program.bohr",
+        "bohr replay",
+    ] {
+        assert!(text.text().contains(words), "{words}: {}", text.text());
+    }
+    let replays = folder
+        .bohr(&["replay", "program.bohr", "--times", "20", "--json"])
+        .expect(0);
+    assert_eq!(replays.json()["signature"], found.json()["signature"]);
+}
+
+#[test]
+fn what_is_no_bug_is_refused() {
+    let folder = Folder::with("lost_update", &["-DFIXED"]);
+    std::fs::write(folder.path("noise.bohr"), b"noise").unwrap();
+    let refusal = folder.bohr(&["simplify", "noise.bohr"]).expect(2);
+    assert!(refusal.messages().contains("not a bug file"));
+    folder.bohr(&["simplify", "missing.bohr"]).expect(2);
+}
