@@ -1,23 +1,23 @@
 //! The search loop: workers that each drive a fork server, a budget, and what
 //! they have found and learnt.
 
+mod agenda;
 mod progress;
+mod source;
 mod worker;
 
 pub use progress::{Progress, Statistics};
 
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
-use crate::knowledge::Knowledge;
 use crate::replay::{self, Reproduction};
 use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
+use agenda::Agenda;
 use bohr_event::control::Notice;
-use progress::Tally;
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// When a hunt ends without having found anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub struct Finding {
 /// How a hunt ended.
 #[derive(Clone, Debug)]
 pub struct HuntResult {
-    /// Distinct bugs, in the order in which they were found.
+    /// Distinct bugs, in the order of the runs that showed them.
     pub findings: Vec<Finding>,
     /// Figures.
     pub statistics: Statistics,
@@ -104,62 +104,22 @@ pub struct HuntResult {
     pub notices: Vec<Notice>,
 }
 
-/// What the workers share.
-struct Shared<'a> {
-    subject: &'a Subject,
-    hunt: &'a Hunt,
-    begun: Instant,
-    /// Runs handed out.
-    next_run: AtomicU64,
-    batches: AtomicU64,
-    /// Set when somebody has found enough or the user has had enough.
-    over: AtomicBool,
-    complete: AtomicBool,
-    tally: Mutex<Tally>,
-    knowledge: Mutex<Knowledge>,
-    found: Mutex<Vec<Bug>>,
-    notices: Mutex<BTreeSet<Notice>>,
-    interrupted: &'a AtomicBool,
+impl Hunt {
+    /// The seed of a run: shards take turns.
+    fn seed_of(&self, run: u64) -> u64 {
+        let turn = run
+            .wrapping_mul(self.shard.count)
+            .wrapping_add(self.shard.index);
+        self.seed.wrapping_add(turn)
+    }
+
+    fn first_seed(&self) -> u64 {
+        self.seed_of(0)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Shared<'_> {
-    fn go_on(&self) -> bool {
-        let in_time = self
-            .hunt
-            .budget
-            .time
-            .is_none_or(|time| self.begun.elapsed() < time);
-        in_time && !self.over.load(Ordering::Relaxed) && !self.interrupted.load(Ordering::Relaxed)
-    }
-
-    /// Hands out the next `wanted` runs, or what the budget has left.
-    fn take_runs(&self, wanted: u64) -> std::ops::Range<u64> {
-        let most = self.hunt.budget.runs.unwrap_or(u64::MAX);
-        let first = self.next_run.fetch_add(wanted, Ordering::Relaxed).min(most);
-        first..first.saturating_add(wanted).min(most)
-    }
-
-    /// The seed of a run: shards take turns.
-    fn seed(&self, run: u64) -> u64 {
-        let shard = self.hunt.shard;
-        let turn = run.wrapping_mul(shard.count).wrapping_add(shard.index);
-        self.hunt.seed.wrapping_add(turn)
-    }
-
-    /// Keeps a bug if it is a new one.
-    fn keep(&self, bug: Bug) {
-        let mut found = lock(&self.found);
-        if found.iter().all(|known| known.signature != bug.signature) {
-            found.push(bug);
-        }
-        if !self.hunt.keep_going {
-            self.over.store(true, Ordering::Relaxed);
-        }
-    }
 }
 
 /// Hunts until something is found or the budget is spent. `show` is called with
@@ -174,76 +134,56 @@ pub fn hunt(
     interrupted: &AtomicBool,
     show: &mut dyn FnMut(&Progress),
 ) -> Result<HuntResult, ExploreError> {
-    let shared = Shared {
-        subject,
-        hunt,
-        begun: Instant::now(),
-        next_run: AtomicU64::new(0),
-        batches: AtomicU64::new(0),
-        over: AtomicBool::new(false),
-        complete: AtomicBool::new(false),
-        tally: Mutex::default(),
-        knowledge: Mutex::default(),
-        found: Mutex::default(),
-        notices: Mutex::default(),
-        interrupted,
-    };
-    run_workers(&shared, show)?;
-    let statistics = lock(&shared.tally).statistics(shared.begun.elapsed());
+    let agenda = Agenda::new(hunt, interrupted);
+    let begun = agenda.begun;
+    run_workers(subject, hunt, &agenda, show)?;
+    let (record, complete) = agenda.close();
+    let statistics = record.statistics(begun.elapsed());
     if statistics.runs == 0 && hunt.budget.runs != Some(0) && !interrupted.load(Ordering::Relaxed) {
-        return Err(ExploreError::NoRunEnded(shared.begun.elapsed()));
+        return Err(ExploreError::NoRunEnded(begun.elapsed()));
     }
-    let pairs = lock(&shared.knowledge).pairs();
-    let bugs = std::mem::take(&mut *lock(&shared.found));
-    let confirmed = bugs
+    let confirmed = record
+        .bugs
         .into_iter()
         .map(|bug| confirm(subject, bug, interrupted));
     Ok(HuntResult {
         findings: confirmed.collect::<Result<_, _>>()?,
-        statistics: Statistics {
-            pairs,
-            ..statistics
-        },
-        complete: shared.complete.load(Ordering::Relaxed),
-        notices: lock(&shared.notices).iter().copied().collect(),
+        statistics,
+        complete,
+        notices: record.notices.into_iter().collect(),
     })
 }
 
-fn run_workers(shared: &Shared<'_>, show: &mut dyn FnMut(&Progress)) -> Result<(), ExploreError> {
-    let jobs = match shared.hunt.strategy.is_parallel() {
-        true => shared.hunt.jobs.max(1),
+fn run_workers(
+    subject: &Subject,
+    hunt: &Hunt,
+    agenda: &Agenda<'_>,
+    show: &mut dyn FnMut(&Progress),
+) -> Result<(), ExploreError> {
+    let jobs = match hunt.strategy.is_parallel() {
+        true => hunt.jobs.max(1),
         false => 1,
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs)
-            .map(|number| scope.spawn(move || worker::work(shared, number)))
+            .map(|_| scope.spawn(|| worker::work(subject, hunt, agenda)))
             .collect();
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::park_timeout(Duration::from_millis(100));
-            let elapsed = shared.begun.elapsed();
-            let pairs = lock(&shared.knowledge).pairs();
-            let statistics = lock(&shared.tally).statistics(elapsed);
-            show(&Progress {
-                statistics: Statistics {
-                    pairs,
-                    ..statistics
-                },
-                budget: shared.hunt.budget,
+            let elapsed = agenda.begun.elapsed();
+            show(&agenda.look(|record| Progress {
+                statistics: record.statistics(elapsed),
+                budget: hunt.budget,
                 elapsed,
-                found: lock(&shared.found).len() as u64,
-            });
+                found: record.bugs.len() as u64,
+            }));
         }
-        for worker in workers {
-            match worker
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            {
-                // A worker that was cut short by the end of the hunt lost nothing.
-                Err(error) if error.is_interruption() => {}
-                other => other?,
-            }
-        }
-        Ok(())
+        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
+            let joined = worker.join();
+            joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let ends: Vec<Result<(), ExploreError>> = workers.into_iter().map(join).collect();
+        ends.into_iter().collect()
     })
 }
 

@@ -1,14 +1,16 @@
 //! The figures of a hunt, while it goes on and at its end.
 
 use super::Budget;
+use crate::bug_file::Bug;
 use crate::distinct::Distinct;
-use bohr_event::control::RunReport;
+use bohr_event::control::Notice;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The figures of a hunt.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// Runs made.
+    /// Runs made; up to the failing one if a hunt ended with it.
     pub runs: u64,
     /// Wall-clock time.
     pub seconds: f64,
@@ -59,19 +61,53 @@ impl Progress {
     }
 }
 
-/// What is counted on the way.
+/// What came of one batch.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    runs: u64,
-    events: u64,
-    distinct: Distinct,
+pub(super) struct Finished {
+    /// Hashes of the schedules, one per run.
+    pub hashes: Vec<u64>,
+    /// Events of all runs.
+    pub events: u64,
+    /// Pairs known after its lesson.
+    pub pairs: u64,
+    /// What its failing runs showed.
+    pub bugs: Vec<Bug>,
+    /// What stood in the way of control.
+    pub notices: BTreeSet<Notice>,
+    /// What the strategy reported, for a search.
+    pub learnt: Vec<u8>,
 }
 
-impl Tally {
-    pub(super) fn count(&mut self, report: &RunReport) {
-        self.runs += 1;
-        self.events += report.events;
-        self.distinct.insert(report.hash);
+/// What is known of a hunt: its batches in the order of their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    runs: u64,
+    events: u64,
+    pairs: u64,
+    distinct: Distinct,
+    /// One of each signature.
+    pub bugs: Vec<Bug>,
+    pub notices: BTreeSet<Notice>,
+}
+
+impl Record {
+    pub(super) fn add(&mut self, finished: Finished) {
+        self.runs += finished.hashes.len() as u64;
+        self.events += finished.events;
+        self.pairs = self.pairs.max(finished.pairs);
+        self.notices.extend(finished.notices);
+        for hash in finished.hashes {
+            self.distinct.insert(hash);
+        }
+        for bug in finished.bugs {
+            if self
+                .bugs
+                .iter()
+                .all(|known| known.signature != bug.signature)
+            {
+                self.bugs.push(bug);
+            }
+        }
     }
 
     pub(super) fn statistics(&self, elapsed: Duration) -> Statistics {
@@ -79,7 +115,7 @@ impl Tally {
             runs: self.runs,
             seconds: elapsed.as_secs_f64(),
             distinct: self.distinct.count(),
-            pairs: 0,
+            pairs: self.pairs,
             events: self.events,
         }
     }

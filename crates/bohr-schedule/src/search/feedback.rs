@@ -12,13 +12,20 @@ use crate::{
     feedback::{Observed, ReadsFrom, Wish},
     report,
 };
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
 
 /// Wishes of one schedule; more of them contradict each other.
 const MOST_WISHES: usize = 12;
 
 /// Schedules kept; the oldest are the most mutated ones.
 const MOST_KEPT: usize = 1_024;
+
+/// Plans made at a time: enough to keep many workers busy, few enough that what
+/// a run teaches is used soon.
+const AHEAD: usize = 16;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -29,8 +36,8 @@ pub struct FeedbackSearch {
     seen: BTreeSet<ReadsFrom>,
     meetings: Vec<ReadsFrom>,
     known: BTreeSet<ReadsFrom>,
-    /// Those of the run in progress.
-    current: Vec<Wish>,
+    /// Those of the runs in progress, the oldest first.
+    current: VecDeque<Vec<Wish>>,
 }
 
 impl FeedbackSearch {
@@ -43,7 +50,7 @@ impl FeedbackSearch {
             seen: BTreeSet::new(),
             meetings: Vec::new(),
             known: BTreeSet::new(),
-            current: Vec::new(),
+            current: VecDeque::new(),
         }
     }
 
@@ -95,18 +102,21 @@ impl FeedbackSearch {
 
 impl Search for FeedbackSearch {
     fn next_plan(&mut self) -> Option<Plan> {
-        self.current = match self.random.one_in(8) {
+        let wishes = match self.random.one_in(8) {
             true => Vec::new(),
             false => self.mutated(),
         };
+        self.current.push_back(wishes.clone());
         let seed = self.random.bits();
-        Some(Plan::new(Rule::Feedback {
-            seed,
-            wishes: self.current.clone(),
-        }))
+        Some(Plan::new(Rule::Feedback { seed, wishes }))
+    }
+
+    fn ahead(&self) -> usize {
+        AHEAD
     }
 
     fn learn(&mut self, report: &[u8]) {
+        let wishes = self.current.pop_front().unwrap_or_default();
         let Some(observed) = report::read::<Observed>(report) else {
             return;
         };
@@ -118,7 +128,7 @@ impl Search for FeedbackSearch {
         let before = self.seen.len();
         self.seen.extend(observed.pairs);
         if self.seen.len() > before {
-            self.kept.push((self.current.clone(), 0));
+            self.kept.push((wishes, 0));
         }
         if self.kept.len() > MOST_KEPT {
             self.kept.remove(0);

@@ -14,7 +14,12 @@ pub trait Search {
     /// The next run's plan, or `None` if there is nothing left to see.
     fn next_plan(&mut self) -> Option<Plan>;
 
-    /// Takes in what the strategy of the last plan reported. Bytes that make no
-    /// sense count as a run that taught nothing.
+    /// Takes in what the strategy of the oldest plan that has not been reported
+    /// said. Bytes that make no sense count as a run that taught nothing.
     fn learn(&mut self, report: &[u8]);
+
+    /// How many plans can be asked for before the first of them is reported.
+    fn ahead(&self) -> usize {
+        1
+    }
 }
