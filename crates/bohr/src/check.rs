@@ -1,26 +1,24 @@
 //! `bohr check`: proves or refutes that a schedule determines the run.
 
-use crate::control::{ProgramArgs, bar, interruption};
+use crate::control::{ProgramArgs, ScheduleArgs, bar, interruption};
 use crate::outcome::Outcome;
 use bohr_explore::check::{Check, Leak, check};
-use bohr_explore::{Knowledge, StrategyName};
-use bohr_schedule::{Plan, Rule};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 /// What to check, and how often.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr check -- ./server --test
+  bohr check --times 100 --strategy pct --seed 3 --json -- ./server")]
 pub struct Args {
     /// Runs in clones of one process, and as many in fresh processes.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
-    /// mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential.
-    #[arg(long, default_value = "random")]
-    strategy: StrategyName,
-    /// Determines the schedule, together with the strategy.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
@@ -32,11 +30,17 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let subject = args.program.subject()?;
-    let plan = args.strategy.plan(&Knowledge::default(), false);
-    let plan = plan.unwrap_or_else(|| Plan::new(Rule::Sequential));
+    let plan = args.schedule.plan();
     let bar = bar(args.times * 2, "runs");
     let mut show = |done| bar.set_position(done);
-    let result = check(&subject, &plan, args.seed, args.times, &go_on, &mut show);
+    let result = check(
+        &subject,
+        &plan,
+        args.schedule.seed,
+        args.times,
+        &go_on,
+        &mut show,
+    );
     bar.finish_and_clear();
     let result = result?;
     match args.json {

@@ -4,11 +4,13 @@
 mod bug;
 pub mod model;
 mod progress;
+mod schedule;
 mod text;
 
 pub use bohr_explore::signature_tag;
 pub use bug::{load_bug, same_build, subject_of_bug};
 pub use progress::{bar, budget_bar, counter, show_hunt};
+pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict};
 
 use crate::outcome::Failure;

@@ -3,12 +3,13 @@
 mod merge;
 
 use crate::control::{
-    ProgramArgs, budget_bar, describe_bug, duration, interruption, show_hunt, signature_tag,
+    ProgramArgs, ScheduleArgs, budget_bar, describe_bug, duration, interruption, show_hunt,
+    signature_tag,
 };
 use crate::outcome::{Failure, Outcome};
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
 use bohr_explore::replay::Reproduction;
-use bohr_explore::{ExploreError, StrategyName, bug_file, write_whole};
+use bohr_explore::{ExploreError, bug_file, write_whole};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,8 +19,18 @@ use std::time::Duration;
 /// Time that a hunt takes if nobody says otherwise.
 const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
+const EXAMPLES: &str = "\
+Examples:
+  bohr hunt -- ./server --test             until something fails, at most a minute
+  bohr hunt --time 10m --strategy pct:3 -- ./server
+  bohr hunt --runs 5000 --keep-going --json -- ./server > bugs.json
+  bohr hunt --check-output 'sort -c' -- ./parallel-sort
+  bohr hunt --shard 2/4 --json -- ./server > 2.json     on the second of four machines
+  bohr hunt --merge 1.json 2.json 3.json 4.json         and their results together";
+
 /// What to hunt, how, and for how long.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Give up after this many runs.
     #[arg(long, value_name = "N")]
@@ -27,12 +38,8 @@ pub struct Args {
     /// Give up after this time, as in 25s or 10m [default: 60s without --runs].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
-    /// mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential.
-    #[arg(long, default_value = "mixed")]
-    strategy: StrategyName,
-    /// First seed; the same seeds make the same runs.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
     /// Workers [default: one per core].
     #[arg(short, long, value_name = "N")]
     jobs: Option<u32>,
@@ -91,8 +98,8 @@ pub fn run(args: &Args) -> Outcome {
 fn plan(args: &Args) -> Hunt {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     Hunt {
-        strategy: args.strategy,
-        seed: args.seed,
+        strategy: args.schedule.strategy,
+        seed: args.schedule.seed,
         jobs: args.jobs.unwrap_or(cores),
         shard: args.shard,
         budget: Budget {
@@ -143,8 +150,8 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "conflicting_pairs": figures.pairs,
         "events_per_run": figures.events as f64 / (figures.runs as f64).max(1.0),
         "complete": result.complete,
-        "strategy": first.map_or(args.strategy.to_string(), |found| found.bug.strategy.clone()),
-        "seed": first.map_or(args.seed, |found| found.bug.seed),
+        "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
+        "seed": first.map_or(args.schedule.seed, |found| found.bug.seed),
         "kind": first.map(|found| found.bug.signature.kind_name()),
         "signature": first.map(|found| signature_tag(&found.bug.signature)),
         "message": first.map(|found| found.bug.message.clone()),

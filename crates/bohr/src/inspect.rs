@@ -18,6 +18,11 @@ use std::process::ExitCode;
 
 /// What to show of which program.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr inspect ./server
+  bohr inspect ./server --sites | less
+  bohr inspect ./server --function main --dot | dot -Tsvg > main.svg")]
 pub struct Args {
     /// A program or shared library that was built with bohr.
     program: PathBuf,

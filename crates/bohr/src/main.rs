@@ -11,10 +11,12 @@
 mod cargo;
 mod check;
 mod compile;
+mod completions;
 mod control;
 mod hunt;
 mod inspect;
 mod link;
+mod man;
 mod outcome;
 mod profile;
 mod replay;
@@ -23,7 +25,7 @@ mod setup;
 mod simplify;
 
 use bohr_build::Tool;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use outcome::Outcome;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -79,6 +81,10 @@ enum Command {
     Setup(setup::Args),
     /// Make a profile of a program now instead of on first use.
     Profile(profile::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
+    /// Write manual pages.
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -103,5 +109,7 @@ fn run(command: Command) -> Outcome {
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),
         Command::Profile(args) => profile::run(&args),
+        Command::Completions(args) => completions::run(&args, CommandLine::command()),
+        Command::Man(args) => man::run(&args, CommandLine::command()),
     }
 }

@@ -7,6 +7,10 @@ use std::process::ExitCode;
 
 /// Which profile of which program.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr profile ./server
+  bohr profile ./server -o server-with-hooks")]
 pub struct Args {
     /// A program or shared library that was built with bohr.
     program: PathBuf,

@@ -24,6 +24,12 @@ enum BackendArg {
 
 /// Which bug, and how often.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr replay server.bohr
+  bohr replay server.bohr --times 1000 --json
+  bohr replay server.bohr --times 20 --fresh --backend threads
+  bohr replay server.bohr --adapt --program ./server-of-today")]
 pub struct Args {
     /// A bug file, as `bohr hunt` writes it.
     bug: PathBuf,

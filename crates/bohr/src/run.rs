@@ -1,23 +1,22 @@
 //! `bohr run`: one run under control.
 
-use crate::control::{ProgramArgs, describe_verdict, interruption, signature_tag};
+use crate::control::{ProgramArgs, ScheduleArgs, describe_verdict, interruption, signature_tag};
 use crate::outcome::Outcome;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output, RunReport};
-use bohr_explore::{Knowledge, StrategyName, Verdict, Voice, judge};
-use bohr_schedule::{Plan, Rule};
+use bohr_explore::{Verdict, Voice, judge};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 /// Which run.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr run --seed 7 -- ./server --test
+  bohr run --strategy sequential --json -- ./server 2>/dev/null")]
 pub struct Args {
-    /// mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential.
-    #[arg(long, default_value = "random")]
-    strategy: StrategyName,
-    /// Determines the run, together with the strategy.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
     /// Print one JSON object on standard output; the program's goes to standard error.
     #[arg(long)]
     json: bool,
@@ -36,9 +35,9 @@ pub fn run(args: &Args) -> Outcome {
     };
     let mut server = subject.serve(voice, &go_on)?;
     let mut atlas = subject.atlas(&server);
-    let job = subject.job(&plan(args));
+    let job = subject.job(&args.schedule.plan());
     let job = Job {
-        first_seed: args.seed,
+        first_seed: args.schedule.seed,
         details: Detailing::Always,
         output: match subject.oracle.needs_output() {
             true => job.output,
@@ -64,8 +63,8 @@ pub fn run(args: &Args) -> Outcome {
 fn as_json(args: &Args, report: &RunReport, verdict: Option<&Verdict>) -> serde_json::Value {
     json!({
         "failed": verdict.is_some(),
-        "strategy": args.strategy.to_string(),
-        "seed": args.seed,
+        "strategy": args.schedule.single().to_string(),
+        "seed": args.schedule.seed,
         "kind": verdict.map(|verdict| verdict.signature.kind_name()),
         "signature": verdict.map(|verdict| signature_tag(&verdict.signature)),
         "message": verdict.map(|verdict| verdict.message.clone()),
@@ -78,11 +77,4 @@ fn as_json(args: &Args, report: &RunReport, verdict: Option<&Verdict>) -> serde_
         "switches": report.switches,
         "schedule": format!("{:016x}", report.hash),
     })
-}
-
-/// Searches begin with an empty tree, so their first run is the sequential one.
-fn plan(args: &Args) -> Plan {
-    let knowledge = Knowledge::default();
-    let plan = args.strategy.plan(&knowledge, false);
-    plan.unwrap_or_else(|| Plan::new(Rule::Sequential))
 }

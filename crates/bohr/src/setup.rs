@@ -7,6 +7,9 @@ use std::process::ExitCode;
 
 /// Where the links go.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  bohr setup ~/bohr && cmake -B build -DCMAKE_C_COMPILER=$HOME/bohr/bohr-cc")]
 pub struct Args {
     /// A directory; it is made if it is not there.
     directory: PathBuf,
