@@ -30,14 +30,27 @@
 //!     jmp    thunk                  one per module and hook
 //! ```
 //!
-//! The thunk saves what it and the hook may change, puts the arguments into
-//! `edi`, `rsi`, `rdx`, `rcx` and the site base into `r11d`, and calls through
-//! the hook table with the stack aligned as in any C call. The hook may change
-//! `rax`, `r11` and the flags; it must preserve every other register, *vector
-//! registers included* as far as [`Module::vectors`] says: the program's
-//! compiler does not know that there is a call. Return addresses and unwind
-//! tables are those of ordinary calls. The hook never dereferences the address:
-//! the program, not bohr, has to meet the fault.
+//! Of an ordinary access, by far the most frequent, the thunk is one jump
+//! through the hook table. The hook finds the stub's two words on the stack and
+//! the address in `r11`; it must restore `r11`, drop the words, return to the
+//! site, and preserve every other register and the flags. So a hook that only
+//! counts down costs little more than the call.
+//!
+//! ```text
+//!     rsp + 16   return address, behind the site
+//!     rsp + 8    site
+//!     rsp        the program's r11
+//! ```
+//!
+//! The other thunks save what they and the hook may change, put the arguments
+//! into `edi`, `rsi`, `rdx`, `rcx` and the site base into `r11d`, and call
+//! through the hook table with the stack aligned as in any C call. The hook may
+//! change `rax`, `r11` and the flags; it must preserve every other register.
+//!
+//! *Vector registers are included* in all of that as far as [`Module::vectors`]
+//! says: the program's compiler does not know that there is a call. Return
+//! addresses and unwind tables are those of ordinary calls. A hook never
+//! dereferences the address: the program, not bohr, has to meet the fault.
 //!
 //! Sites may be switched only while no other thread runs code of the module.
 //!
@@ -49,11 +62,13 @@
 //! # Numbers
 //!
 //! Site numbers are dense within a module, in the order of the program model
-//! (functions by id, then sites by index); adding the base makes them unique in
-//! the process. Gate numbers are dense within a module as well.
+//! (functions by id, then sites by index); adding a base makes them unique in
+//! the process. The runtime can have the thunks add it, or write the sum into
+//! the stubs ([`Stub::renumbered`]) and leave the base at 0. Gate numbers are
+//! dense within a module as well.
 
 /// Version of this contract. A runtime refuses a module of another version.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// First field of every [`Module`].
 pub const MODULE_MAGIC: u64 = u64::from_le_bytes(*b"bohr-mod");
@@ -89,7 +104,7 @@ pub struct Module {
     pub program: [u8; 32],
     /// The byte that the gates test.
     pub flags: *mut u8,
-    /// Added to every site number of this module by its thunks.
+    /// Added to every site number of this module by its thunks, but for accesses.
     pub base: *mut u32,
     /// Filled in by the runtime.
     pub hooks: *mut Hooks,
@@ -143,6 +158,16 @@ impl Stub {
         Some(u32::from_le_bytes([a, b, c, d]))
     }
 
+    /// The same stub with `base` added to the number of its site.
+    #[must_use]
+    pub fn renumbered(&self, base: u32) -> Stub {
+        let mut stub = *self;
+        if let Some(site) = self.site() {
+            stub.code[1..5].copy_from_slice(&site.wrapping_add(base).to_le_bytes());
+        }
+        stub
+    }
+
     /// Instruction bytes of the site when it is on: a call of the code, which
     /// begins four bytes after the field that `nop` counts from.
     #[must_use]
@@ -154,7 +179,8 @@ impl Stub {
 }
 
 /// The runtime's entry points, called through a module's thunks. Arguments are
-/// in `edi`, `rsi`, `rdx`, `rcx`; the module's site base is in `r11d`.
+/// in `edi`, `rsi`, `rdx`, `rcx`, the module's site base is in `r11d`; but for
+/// accesses, see the module documentation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
@@ -228,8 +254,12 @@ mod tests {
         };
         // From the end of the call at field - 0x1000 to the code at field + 4.
         assert_eq!(i32::from_le_bytes(rest), 4 + 0x1000 - 5);
+        let renumbered = stub.renumbered(0x8000_0000);
+        assert_eq!(renumbered.site(), Some(0x8000_0107));
+        assert_eq!(renumbered.on(), stub.on());
         stub.code[0] = 0x90;
         assert_eq!(stub.site(), None);
+        assert_eq!(stub.renumbered(1).code, stub.code);
     }
 
     #[test]

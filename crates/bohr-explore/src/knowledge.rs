@@ -3,7 +3,7 @@
 //! each other.
 
 use bohr_event::control::Step;
-use bohr_event::{PlaceNumber, ThreadIndex, ThreadPath};
+use bohr_event::{EventKind, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_schedule::Profile;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -26,7 +26,8 @@ pub struct Knowledge {
     /// Events of the longest run.
     pub length: u64,
     conflicting: BTreeSet<PlaceNumber>,
-    /// Of the run with the most, by thread path and place: how often it was there.
+    /// Of the run with the most, by thread path and place: how often it was there
+    /// while it was not alone.
     visits: BTreeMap<ThreadPath, BTreeMap<PlaceNumber, u64>>,
     pairs: HashSet<Pair>,
 }
@@ -48,9 +49,18 @@ impl Knowledge {
         self.length = self.length.max(trace.len() as u64);
         let mut grains = HashMap::<u64, Grain>::new();
         let mut visits = BTreeMap::<ThreadIndex, BTreeMap<PlaceNumber, u64>>::new();
+        let mut alive = 1;
         for step in trace {
-            let own = visits.entry(step.thread).or_default();
-            *own.entry(step.operation.place).or_default() += 1;
+            // While a thread is alone, nobody decides anything.
+            if alive > 1 {
+                let own = visits.entry(step.thread).or_default();
+                *own.entry(step.operation.place).or_default() += 1;
+            }
+            match step.operation.kind {
+                EventKind::Fork => alive += 1,
+                EventKind::Exit => alive -= 1,
+                _ => {}
+            }
             if step.operation.kind.is_access() {
                 self.touch(&mut grains, step);
             }
@@ -133,7 +143,7 @@ impl Knowledge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{EventKind, MemoryOrder, Operation};
+    use bohr_event::{MemoryOrder, Operation};
 
     fn step(thread: u32, kind: EventKind, object: u64, place: u64) -> Step {
         Step {
@@ -150,8 +160,10 @@ mod tests {
 
     #[test]
     fn only_shared_and_written_memory_conflicts() {
-        use EventKind::{Read, Write};
+        use EventKind::{Fork, Read, Write};
         let trace = [
+            step(0, Write, 0x100, 1),
+            step(0, Fork, 0, 8),
             step(0, Write, 0x100, 1),
             step(1, Read, 0x100, 2),
             step(0, Read, 0x200, 3),
@@ -172,7 +184,7 @@ mod tests {
             .collect();
         assert_eq!(conflicting, [1, 2, 7]);
         assert_eq!(knowledge.pairs(), 1);
-        assert_eq!(knowledge.length, 7);
+        assert_eq!(knowledge.length, 9);
         let counts: Vec<u64> = knowledge
             .profile()
             .counts

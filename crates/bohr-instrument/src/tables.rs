@@ -29,50 +29,40 @@ struct Thunk {
     pushed: u32,
     /// Registers that take the words after the site, the last one pushed last.
     arguments: &'static [&'static str],
-    /// Whether the address comes in `r11`, which the stub has pushed before.
-    address_in_r11: bool,
 }
 
-const THUNKS: [Thunk; 5] = [
-    Thunk {
-        name: "access",
-        slot: 0,
-        pushed: 2,
-        arguments: &[],
-        address_in_r11: true,
-    },
+const THUNKS: [Thunk; 4] = [
     Thunk {
         name: "range",
         slot: 1,
         pushed: 3,
         arguments: &["rsi", "rdx"],
-        address_in_r11: false,
     },
     Thunk {
         name: "copy",
         slot: 2,
         pushed: 4,
         arguments: &["rsi", "rdx", "rcx"],
-        address_in_r11: false,
     },
     Thunk {
         name: "fence",
         slot: 3,
         pushed: 1,
         arguments: &[],
-        address_in_r11: false,
     },
     Thunk {
         name: "call",
         slot: 4,
         pushed: 1,
         arguments: &[],
-        address_in_r11: false,
     },
 ];
 
 /// Gates keep to LLVM's `preserve_most` convention and need no saving.
 const GATES: [(&str, u32); 2] = [("iteration", 5), ("body", 6)];
+
+/// The one for accesses, whose stubs push `r11` and put the address into it.
+const ACCESS: (&str, u32) = ("access", 0);
 
 /// How many hooks the table has.
 const SLOTS: u32 = 7;
@@ -83,8 +73,9 @@ pub fn assembly(tables: &Tables) -> String {
     let mut text = String::with_capacity(tables.sites.len() * 16 + 8192);
     data(&mut text, tables);
     constructor(&mut text);
+    access_thunk(&mut text);
     for thunk in &THUNKS {
-        access_thunk(&mut text, thunk);
+        saving_thunk(&mut text, thunk);
     }
     for (name, slot) in GATES {
         begin(&mut text, name);
@@ -171,17 +162,24 @@ fn begin(text: &mut String, name: &str) {
     );
 }
 
+/// Leaves everything to the hook: the stub's words are still on the stack.
+fn access_thunk(text: &mut String) {
+    let (name, slot) = ACCESS;
+    begin(text, name);
+    let _ = write!(
+        text,
+        ".cfi_def_cfa_offset 24\njmpq *__bohr_hooks+{}(%rip)\n.cfi_endproc\n",
+        slot * 8
+    );
+}
+
 /// Saves `rax`, the flags and the argument registers, calls the hook, restores,
 /// and returns behind the site, dropping what the stub pushed.
-fn access_thunk(text: &mut String, thunk: &Thunk) {
+fn saving_thunk(text: &mut String, thunk: &Thunk) {
     begin(text, thunk.name);
     let mut saved = vec!["rdi"];
     saved.extend(thunk.arguments);
-    if thunk.address_in_r11 {
-        saved.push("rsi");
-    } else {
-        saved.push("r11");
-    }
+    saved.push("r11");
     let mut words = 1 + thunk.pushed;
     let _ = writeln!(text, ".cfi_def_cfa_offset {}", words * 8);
     let push = |text: &mut String, register: &str| {
@@ -206,9 +204,6 @@ fn access_thunk(text: &mut String, thunk: &Thunk) {
     for (position, register) in (1..).zip(thunk.arguments) {
         let _ = writeln!(text, "movq {}(%rsp), %{register}", site - position * 8);
     }
-    if thunk.address_in_r11 {
-        text.push_str("movq %r11, %rsi\n");
-    }
     let _ = write!(
         text,
         "movl __bohr_base(%rip), %r11d\ncallq *__bohr_hooks+{}(%rip)\n",
@@ -227,10 +222,9 @@ fn access_thunk(text: &mut String, thunk: &Thunk) {
     pop(text, "rax");
     text.push_str("addb $127, %al\nsahf\n");
     pop(text, "rax");
-    let mut left = thunk.pushed;
-    if thunk.address_in_r11 {
-        pop(text, "r11");
-        left -= 1;
-    }
-    let _ = write!(text, "leaq {}(%rsp), %rsp\nret\n.cfi_endproc\n", left * 8);
+    let _ = write!(
+        text,
+        "leaq {}(%rsp), %rsp\nret\n.cfi_endproc\n",
+        thunk.pushed * 8
+    );
 }

@@ -42,8 +42,14 @@ pub struct Engine {
     filled: Cell<u64>,
     /// Events executed before that.
     settled: Cell<u64>,
-    /// Events executed when the present grant was given; `None` before the first.
+    /// Of those, the ones of a thread that was alone.
+    settled_alone: Cell<u64>,
+    /// The reserve is for accesses only.
+    accesses_only: Cell<bool>,
+    /// Events executed when the strategy last gave a grant; `None` before the first.
     granted_at: Cell<Option<u64>>,
+    /// There was only one thread when leave was last given.
+    alone: Cell<bool>,
     /// A run of more events is a livelock.
     limit: Cell<u64>,
     /// Every event goes the slow way and is recorded.
@@ -69,7 +75,10 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     reserve: Cell::new(0),
     filled: Cell::new(0),
     settled: Cell::new(0),
+    accesses_only: Cell::new(false),
     granted_at: Cell::new(None),
+    settled_alone: Cell::new(0),
+    alone: Cell::new(false),
     limit: Cell::new(u64::MAX),
     tracing: Cell::new(false),
     waits: Cell::new(0),
@@ -115,6 +124,9 @@ impl Engine {
         let thread: &'static Thread = Box::leak(Box::new(Thread::new(index, path, region)));
         threads.push(thread);
         self.live.borrow_mut().push(index);
+        if self.live_count() == 2 {
+            self.is_no_longer_alone();
+        }
         let start = operation(EventKind::Start, 0, 0);
         self.pending.borrow_mut().push(Pending::new(start));
         if let Some(strategy) = self.strategy.borrow_mut().as_mut() {
@@ -198,7 +210,7 @@ impl Engine {
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
         let spins = self.spins(thread, &operation);
-        if spins || !waiting::is_possible(thread) || !self.take_leave() {
+        if spins || !waiting::is_possible(thread) || !self.take_leave(operation.kind) {
             self.wait_for_turn(thread, Pending { operation, spins });
         }
         let woken = waiting::result(thread);
@@ -210,14 +222,13 @@ impl Engine {
 
     /// Books the event of a signal's handler, which runs now.
     pub fn handling(&self, operation: Operation) {
-        if !self.take_leave() {
+        if !self.take_leave(operation.kind) {
             let thread = self.current();
             self.waits.set(self.waits.get() + 1);
             thread.begin(Wait::Nothing, u64::MAX, self.waits.get());
             self.set_pending(thread.index, operation);
             self.reschedule();
-            let granted = self.take_leave();
-            assert!(granted, "a thread was picked without leave");
+            self.take_first_leave();
         }
         self.executed(operation, false);
     }
@@ -233,12 +244,11 @@ impl Engine {
 
     /// First step of a thread that has just been picked for the first time.
     pub fn picked(&self, operation: Operation) {
-        if !self.take_leave() {
+        if !self.take_leave(operation.kind) {
             // The main thread is not picked by anybody: it asks.
             self.set_pending(self.current.get(), operation);
             self.reschedule();
-            let granted = self.take_leave();
-            assert!(granted, "a thread was picked without leave");
+            self.take_first_leave();
         }
         self.executed(operation, false);
     }
@@ -267,6 +277,7 @@ impl Engine {
                 .last
                 .get()
                 .unwrap_or_else(|| operation(EventKind::Start, 0, 0)),
+            // The stub has pushed it as a signed number.
             site => hooks::site_operation(site as u32, 0, None),
         }
     }

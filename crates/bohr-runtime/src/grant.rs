@@ -36,7 +36,8 @@ impl Shared64 {
 #[unsafe(link_section = "bohr_hot")]
 pub static GRANT: Shared64 = Shared64::new(0);
 
-/// Where the last event happened: a site number below 2^32, or a code address.
+/// The site of the last event, in its lower half, if that was an access on the
+/// quick path; 0 otherwise.
 #[unsafe(link_section = "bohr_hot")]
 pub static LAST_PLACE: Shared64 = Shared64::new(0);
 

@@ -1,171 +1,15 @@
-//! What instrumented code calls. The fast path is a few instructions: one more
-//! event of the leave is used up, and the program goes on.
-//!
-//! The program's compiler does not know that there is a call, so a hook leaves
-//! every register but `rax` and `r11` as it was, vector registers included.
+//! What instrumented code meets. The ways in are written in assembly
+//! ([`entry`]); what is behind them is here: operations are announced, and
+//! accesses to freed memory refused.
 
-use crate::{
-    addresses::HEAP_BITS,
-    control,
-    engine::ENGINE,
-    grant::{CALL_SITE, GRANT, LAST_PLACE, SHADOW_OFFSET, VECTORS},
-    heap,
-    objects::OBJECTS,
-    patch, verdict,
-};
+mod entry;
+
+use crate::{control, engine::ENGINE, grant::VECTORS, heap, objects::OBJECTS, patch, verdict};
 use alloc::format;
 use bohr_event::{
     EventKind, FailureKind, MemoryOrder, Operation,
     abi::{ABI_VERSION, Hooks, MODULE_MAGIC, Module, SiteInfo},
 };
-use core::arch::naked_asm;
-
-/// Saves what a Rust function may change, calls it with the process-wide site
-/// number in `edi`, and goes back.
-///
-/// ```text
-///   rbp      caller's rbp
-///   rbp-56   rcx, rdx, rsi, rdi, r8, r9, r10
-///   rsp      16 xmm registers, or a whole XSAVE area (aligned to 64 bytes)
-/// ```
-macro_rules! slow_path {
-    ($slow:literal) => {
-        concat!(
-            "push rbp\n mov rbp, rsp\n",
-            "push rcx\n push rdx\n push rsi\n push rdi\n push r8\n push r9\n push r10\n",
-            "add edi, r11d\n",
-            "cmp qword ptr [rip + {vectors}], 0\n",
-            "jne 3f\n",
-            "sub rsp, 264\n and rsp, -16\n",
-            "movaps [rsp], xmm0\n movaps [rsp + 16], xmm1\n",
-            "movaps [rsp + 32], xmm2\n movaps [rsp + 48], xmm3\n",
-            "movaps [rsp + 64], xmm4\n movaps [rsp + 80], xmm5\n",
-            "movaps [rsp + 96], xmm6\n movaps [rsp + 112], xmm7\n",
-            "movaps [rsp + 128], xmm8\n movaps [rsp + 144], xmm9\n",
-            "movaps [rsp + 160], xmm10\n movaps [rsp + 176], xmm11\n",
-            "movaps [rsp + 192], xmm12\n movaps [rsp + 208], xmm13\n",
-            "movaps [rsp + 224], xmm14\n movaps [rsp + 240], xmm15\n",
-            "call ",
-            $slow,
-            "\n",
-            "movaps xmm0, [rsp]\n movaps xmm1, [rsp + 16]\n",
-            "movaps xmm2, [rsp + 32]\n movaps xmm3, [rsp + 48]\n",
-            "movaps xmm4, [rsp + 64]\n movaps xmm5, [rsp + 80]\n",
-            "movaps xmm6, [rsp + 96]\n movaps xmm7, [rsp + 112]\n",
-            "movaps xmm8, [rsp + 128]\n movaps xmm9, [rsp + 144]\n",
-            "movaps xmm10, [rsp + 160]\n movaps xmm11, [rsp + 176]\n",
-            "movaps xmm12, [rsp + 192]\n movaps xmm13, [rsp + 208]\n",
-            "movaps xmm14, [rsp + 224]\n movaps xmm15, [rsp + 240]\n",
-            "4:\n",
-            "lea rsp, [rbp - 56]\n",
-            "pop r10\n pop r9\n pop r8\n pop rdi\n pop rsi\n pop rdx\n pop rcx\n",
-            "pop rbp\n ret\n",
-            // Wide vectors: every state component from SSE (1) to ZMM (7) but x87's.
-            "3:\n",
-            "sub rsp, 4096\n and rsp, -64\n",
-            "xor eax, eax\n",
-            "mov [rsp + 512], rax\n mov [rsp + 520], rax\n mov [rsp + 528], rax\n",
-            "mov [rsp + 536], rax\n mov [rsp + 544], rax\n mov [rsp + 552], rax\n",
-            "mov [rsp + 560], rax\n mov [rsp + 568], rax\n",
-            "mov r11, rdx\n mov eax, 0xe6\n xor edx, edx\n",
-            "xsave64 [rsp]\n",
-            "mov rdx, r11\n",
-            "call ",
-            $slow,
-            "\n",
-            "mov eax, 0xe6\n xor edx, edx\n",
-            "xrstor64 [rsp]\n",
-            "jmp 4b\n",
-        )
-    };
-}
-
-/// An access of a size that the site table knows.
-#[unsafe(naked)]
-unsafe extern "C" fn access() {
-    naked_asm!(
-        "sub qword ptr [rip + {grant}], 1",
-        "jb 2f",
-        "add r11d, edi",
-        "mov [rip + {last}], r11",
-        "ret",
-        "2:",
-        "mov qword ptr [rip + {grant}], 0",
-        slow_path!("{slow}"),
-        grant = sym GRANT,
-        last = sym LAST_PLACE,
-        vectors = sym VECTORS,
-        slow = sym slow_access,
-    )
-}
-
-/// The same where freed memory is watched: the shadow of heap addresses is
-/// looked at first.
-#[unsafe(naked)]
-unsafe extern "C" fn watched_access() {
-    naked_asm!(
-        "mov rax, rsi",
-        "shr rax, {heap_bits}",
-        "cmp eax, 2",
-        "jne 5f",
-        "mov rax, rsi",
-        "shr rax, 4",
-        "add rax, [rip + {shadow}]",
-        "cmp byte ptr [rax], 0",
-        "jne 2f",
-        "5:",
-        "sub qword ptr [rip + {grant}], 1",
-        "jb 6f",
-        "add r11d, edi",
-        "mov [rip + {last}], r11",
-        "ret",
-        "6:",
-        "mov qword ptr [rip + {grant}], 0",
-        "2:",
-        slow_path!("{slow}"),
-        heap_bits = const HEAP_BITS,
-        shadow = sym SHADOW_OFFSET,
-        grant = sym GRANT,
-        last = sym LAST_PLACE,
-        vectors = sym VECTORS,
-        slow = sym slow_access,
-    )
-}
-
-/// An access of a size known only now. Rare, so it has no fast path.
-#[unsafe(naked)]
-unsafe extern "C" fn range() {
-    naked_asm!(slow_path!("{slow}"), vectors = sym VECTORS, slow = sym slow_range)
-}
-
-/// A read of one range and a write of another.
-#[unsafe(naked)]
-unsafe extern "C" fn copy() {
-    naked_asm!(slow_path!("{slow}"), vectors = sym VECTORS, slow = sym slow_copy)
-}
-
-/// A fence.
-#[unsafe(naked)]
-unsafe extern "C" fn fence() {
-    naked_asm!(slow_path!("{slow}"), vectors = sym VECTORS, slow = sym slow_fence)
-}
-
-/// Tells where the next interposed call comes from.
-#[unsafe(naked)]
-unsafe extern "C" fn call() {
-    naked_asm!(
-        "add r11d, edi",
-        "mov [rip + {site}], r11",
-        "ret",
-        site = sym CALL_SITE,
-    )
-}
-
-/// A gate: nothing is skipped.
-#[unsafe(naked)]
-unsafe extern "C" fn open_gate() {
-    naked_asm!("xor eax, eax", "ret")
-}
 
 /// An operation at a site. Unknown sites count as plain reads: the module's
 /// table is what it is, and an event is an event.
@@ -263,18 +107,17 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
         return;
     }
     VECTORS.set(VECTORS.get().max(u64::from(description.vectors)));
-    let base = OBJECTS.add_module(description);
+    patch::renumber(description, OBJECTS.add_module(description));
     // SAFETY: the description leads to writable variables of its object.
     unsafe {
-        *description.base = base;
         *description.hooks = Hooks {
-            access: watched_access as *const (),
-            range: range as *const (),
-            copy: copy as *const (),
-            fence: fence as *const (),
-            call: call as *const (),
-            iteration: open_gate as *const (),
-            body: open_gate as *const (),
+            access: entry::watched_access as *const (),
+            range: entry::range as *const (),
+            copy: entry::copy as *const (),
+            fence: entry::fence as *const (),
+            call: entry::call as *const (),
+            iteration: entry::open_gate as *const (),
+            body: entry::open_gate as *const (),
         };
     }
     if control::is_on() {
@@ -291,10 +134,13 @@ unsafe extern "C" fn __bohr_unregister(module: *mut Module) {
 /// Whether accesses look out for freed memory.
 pub fn watch_freed(watched: bool) {
     heap::shadow::keep(watched && OBJECTS.any_sites());
-    let entry = if watched { watched_access } else { access };
+    let entry = match watched {
+        true => entry::watched_access as *const (),
+        false => entry::access as *const (),
+    };
     OBJECTS.each_module(|module| {
         // SAFETY: registered modules are loaded, and their table is writable.
-        unsafe { (*(*module).hooks).access = entry as *const () };
+        unsafe { (*(*module).hooks).access = entry };
     });
 }
 

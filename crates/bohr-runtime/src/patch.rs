@@ -1,4 +1,5 @@
-//! Switching hooked sites on and off by writing their instruction.
+//! Changes to the code of instrumented modules: sites are switched on and off by
+//! writing their instruction, and get numbers that are unique in the process.
 
 use crate::system;
 use bohr_event::abi::{Module, Stub};
@@ -21,26 +22,47 @@ pub fn switch(module: &Module, on: bool) {
     let length = highest.next_multiple_of(PAGE) - start;
     protect(start, length, libc::PROT_READ | libc::PROT_WRITE);
     each_stub(module, |stub| {
-        let instruction = if on { stub.on() } else { Stub::OFF };
         // SAFETY: the module says that a replaceable instruction stands there,
         // and the pages have just been made writable.
-        unsafe { (address(stub) as *mut [u8; 5]).write_unaligned(instruction) };
+        unsafe {
+            let instruction = if on { (*stub).on() } else { Stub::OFF };
+            (address(stub) as *mut [u8; 5]).write_unaligned(instruction);
+        }
+    });
+    protect(start, length, libc::PROT_READ | libc::PROT_EXEC);
+}
+
+/// Adds `base` to the site numbers in all stubs, so that they are unique in the
+/// process.
+pub fn renumber(module: &Module, base: u32) {
+    let start = module.stubs as usize & !(PAGE - 1);
+    let length = (module.stubs_end as usize).next_multiple_of(PAGE) - start;
+    if module.stubs == module.stubs_end {
+        return;
+    }
+    protect(start, length, libc::PROT_READ | libc::PROT_WRITE);
+    each_stub(module, |stub| {
+        // SAFETY: the stub is one of the module's, whose pages have just been
+        // made writable, and no reference to it is kept.
+        unsafe { stub.write((*stub).renumbered(base)) };
     });
     protect(start, length, libc::PROT_READ | libc::PROT_EXEC);
 }
 
 /// Where the stub's instruction stands.
-fn address(stub: &Stub) -> usize {
-    (&raw const stub.nop as usize).wrapping_add_signed(stub.nop as isize)
+fn address(stub: *const Stub) -> usize {
+    // SAFETY: `each_stub` gives stubs of a loaded module.
+    let distance = unsafe { (*stub).nop };
+    (stub as usize).wrapping_add_signed(distance as isize)
 }
 
-fn each_stub(module: &Module, mut action: impl FnMut(&Stub)) {
-    let mut stub = module.stubs;
-    while stub < module.stubs_end {
+fn each_stub(module: &Module, mut action: impl FnMut(*mut Stub)) {
+    let mut stub = module.stubs.cast_mut();
+    while stub.cast_const() < module.stubs_end {
         // SAFETY: the module's stubs lie between the two.
         unsafe {
             if (*stub).site().is_some() {
-                action(&*stub);
+                action(stub);
             }
             stub = stub.add(1);
         }

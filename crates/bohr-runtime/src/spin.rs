@@ -9,10 +9,14 @@
 use bohr_event::{EventKind, Operation, PlaceNumber};
 use core::cell::{Cell, RefCell};
 
-/// Events without a switch after which a thread is looked at, every time.
-pub const SUSPICIOUS: u64 = 8192;
+/// Events without a switch after which a thread is looked at, and again each
+/// time that their number has doubled: to look is slow, and this way it is never
+/// more than a small part of a long run.
+const SUSPICIOUS: u64 = 1 << 13;
+/// From so many on it is looked at after each as many more.
+const LONG: u64 = 1 << 20;
 /// How many of its events are then looked at.
-pub const LOOKED_AT: u64 = 64;
+const LOOKED_AT: u64 = 64;
 /// The longest loop that is recognised, in events.
 const LONGEST_LOOP: usize = 16;
 
@@ -60,22 +64,33 @@ impl Sample {
         }
     }
 
-    /// Whether the event with this number since the last switch is looked at.
-    pub fn wants(since: u64) -> bool {
-        since >= SUSPICIOUS && since % SUSPICIOUS < LOOKED_AT
+    /// Which of the events that are looked at the one with this number since the
+    /// last switch is.
+    pub fn wants(since: u64) -> Option<usize> {
+        if since < SUSPICIOUS {
+            return None;
+        }
+        let first = (1 << since.ilog2()).min(LONG);
+        let number = since % first;
+        (number < LOOKED_AT).then_some(number as usize)
     }
 
     /// How many events may pass before the next one that is looked at.
     pub fn distance(since: u64) -> u64 {
-        if Sample::wants(since) {
+        if Sample::wants(since).is_some() {
             return 0;
         }
-        SUSPICIOUS - since % SUSPICIOUS
+        let next = match since {
+            0..SUSPICIOUS => SUSPICIOUS,
+            SUSPICIOUS..LONG => since.next_power_of_two(),
+            _ => since.next_multiple_of(LONG),
+        };
+        next - since
     }
 
-    /// Looks at an event; whether all that was seen goes round in a circle.
-    pub fn look(&self, since: u64, operation: &Operation) -> bool {
-        let number = (since % SUSPICIOUS) as usize;
+    /// Looks at the event with this number in the sample; whether all that was
+    /// seen goes round in a circle.
+    pub fn look(&self, number: usize, operation: &Operation) -> bool {
         if number == 0 {
             self.count.set(0);
         }

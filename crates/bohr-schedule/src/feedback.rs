@@ -21,6 +21,10 @@ use serde::{Deserialize, Serialize};
 /// How often one thread is held back for the sake of wishes.
 const PATIENCE: u32 = 200;
 
+/// Events of a thread that nobody competes with after which not every one of
+/// them is looked at.
+const SERIAL: u64 = 10_000;
+
 /// Distinct observations that a run reports; a longer run repeats itself.
 const MOST_OBSERVED: usize = 4_096;
 
@@ -67,6 +71,8 @@ pub struct Feedback<'a> {
     /// By thread index.
     held_back: Vec<u32>,
     observed: Observed,
+    /// Events since anybody but the running thread could go on.
+    alone: u64,
     report: Vec<u8>,
 }
 
@@ -93,6 +99,7 @@ impl<'a> Feedback<'a> {
             objects: BTreeMap::new(),
             held_back: Vec::new(),
             observed: Observed::default(),
+            alone: 0,
             report: Vec::new(),
         }
     }
@@ -167,6 +174,16 @@ impl<'a> Feedback<'a> {
         }
     }
 
+    /// How many events the picked thread may execute: one, unless there has been
+    /// nobody else for so long that a serial phase goes by in ever larger steps.
+    fn stride(&mut self, view: &View<'_>) -> u64 {
+        match (view.enabled.len(), view.last) {
+            (1, Some(last)) => self.alone += last.events,
+            _ => self.alone = 0,
+        }
+        (self.alone / SERIAL).max(1)
+    }
+
     fn meet(&mut self) {
         for touched in self.objects.values() {
             for &read in &touched.reads {
@@ -190,10 +207,16 @@ impl Strategy for Feedback<'_> {
         self.order.thread_started(thread, path);
     }
 
+    /// What main reads after the last join tells who wrote last.
+    fn is_asked_alone(&self) -> bool {
+        true
+    }
+
     fn decide(&mut self, view: &View<'_>) -> Decision {
         let thread = self.pick(view);
         self.observe(&view.operation(thread).clone());
-        Decision::Run(Grant::once(thread))
+        let stride = self.stride(view);
+        Decision::Run(Grant::accesses(view, thread, stride))
     }
 
     fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {

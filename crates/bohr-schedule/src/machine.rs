@@ -175,6 +175,15 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// The thread that there is, if it is the only one and can go on.
+    fn only_thread(&self) -> Option<ThreadIndex> {
+        let alive = (0u32..).zip(&self.threads);
+        let mut alive =
+            alive.filter(|(_, thread)| !matches!(thread.phase, Phase::Absent | Phase::Gone));
+        let only = ThreadIndex(alive.next()?.0);
+        (alive.next().is_none() && self.is_enabled(only)).then_some(only)
+    }
+
     /// The threads that could go on, ascending.
     pub fn enabled(&self) -> Vec<ThreadIndex> {
         let all = (0..self.threads.len() as u32).map(ThreadIndex);
@@ -316,6 +325,12 @@ pub fn run<'p>(program: &'p Program, strategy: &mut dyn Strategy) -> Run<'p> {
         if let Some(outcome) = machine.outcome() {
             break outcome;
         }
+        if let (Some(thread), false) = (machine.only_thread(), strategy.is_asked_alone()) {
+            let used = use_grant(&mut machine, strategy, crate::Grant::once(thread));
+            let events = last.map_or(0, |last: Used| last.events) + used.events;
+            last = Some(Used { events, ..used });
+            continue;
+        }
         let view = View {
             pending: &machine.pendings(),
             enabled: &machine.enabled(),
@@ -357,6 +372,9 @@ fn use_grant(machine: &mut Machine<'_>, strategy: &mut dyn Strategy, grant: crat
     let thread = grant.thread;
     let mut events = 0;
     while events < grant.events && machine.is_enabled(thread) && machine.failed.is_none() {
+        if grant.accesses_only && events > 0 && !machine.pending(thread).kind.is_access() {
+            break;
+        }
         let mut answers = Vec::new();
         machine.execute(thread, &mut |options| {
             let picked = strategy.choose(thread, ChoiceKind::Waiter, options);

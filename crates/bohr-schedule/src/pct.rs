@@ -33,7 +33,7 @@ pub struct Pct {
     /// Event numbers before which the running thread is lowered; descending, so
     /// that the next one is at the end.
     changes: Vec<u64>,
-    /// Decisions made; every grant is for one event.
+    /// Events executed.
     executed: u64,
     /// The priority that the last spinner fell to.
     lowest: i64,
@@ -89,20 +89,29 @@ impl Strategy for Pct {
     }
 
     fn decide(&mut self, view: &View<'_>) -> Decision {
+        self.executed += view.last.map_or(0, |last| last.events);
         self.lower_spinners(view);
         let mut thread = self.highest(view);
-        while self.changes.last() == Some(&self.executed) {
-            self.changes.pop();
+        while let Some(at) = self.changes.pop_if(|at| *at <= self.executed) {
+            let lowered = match view.last {
+                // Went by while that thread was alone and nobody asked.
+                Some(last) if at < self.executed => last.thread,
+                _ => thread,
+            };
             // The change points still to come are below this one's priority.
-            self.priorities[thread.position()] = 1 + self.changes.len() as i64;
+            self.priorities[lowered.position()] = 1 + self.changes.len() as i64;
             thread = self.highest(view);
         }
-        self.executed += 1;
         self.in_a_row = match view.last {
             Some(last) if last.thread == thread => self.in_a_row + last.events,
             _ => 0,
         };
-        Decision::Run(Grant::once(thread))
+        let next_change = self
+            .changes
+            .last()
+            .map_or(u64::MAX, |&at| at - self.executed);
+        let patience = self.too_many.saturating_sub(self.in_a_row) + 1;
+        Decision::Run(Grant::accesses(view, thread, next_change.min(patience)))
     }
 
     fn choose(&mut self, _: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
@@ -115,6 +124,7 @@ mod tests {
     use super::*;
     use crate::machine::{Outcome, Program, Step::*, lost_update, run};
     use alloc::vec;
+    use proptest::{prop_assert_eq, proptest};
 
     fn found(program: &Program, depth: u32, length: u64, seeds: u64) -> u64 {
         let fails = |seed: &u64| {
@@ -122,6 +132,46 @@ mod tests {
             matches!(outcome, Outcome::Failed(_) | Outcome::Deadlock)
         };
         (0..seeds).filter(fails).count() as u64
+    }
+
+    /// Asks the strategy at every event, whatever it grants.
+    struct Impatient(Pct);
+
+    impl Strategy for Impatient {
+        fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
+            self.0.thread_started(thread, path);
+        }
+
+        fn decide(&mut self, view: &View<'_>) -> Decision {
+            match self.0.decide(view) {
+                Decision::Run(grant) => Decision::Run(Grant::once(grant.thread)),
+                stop => stop,
+            }
+        }
+
+        fn is_asked_alone(&self) -> bool {
+            true
+        }
+
+        fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
+            self.0.choose(thread, kind, options)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn leave_for_many_events_changes_nothing(seed: u64, depth in 1u32..5, busy in 1usize..9) {
+            let worker = |own: u8| {
+                let private = (0..busy).map(move |_| Set(own, 1));
+                let locked = [Lock(0), Read(0), Add(0, 1), Unlock(0)];
+                private.clone().chain(locked).chain(private).collect::<Vec<_>>()
+            };
+            let program = vec![vec![Set(3, 1), Set(3, 2), Fork(1), Fork(2), Read(0)], worker(1), worker(2)];
+            let length = 20 + 4 * busy as u64;
+            let bulk = run(&program, &mut Pct::new(seed, depth, length)).machine.trace;
+            let single = run(&program, &mut Impatient(Pct::new(seed, depth, length))).machine.trace;
+            prop_assert_eq!(bulk, single);
+        }
     }
 
     /// The guarantee, tested where the bound is a sizeable number. Three

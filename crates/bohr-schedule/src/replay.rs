@@ -211,7 +211,7 @@ impl<'a> Replay<'a> {
             Fidelity::Exact => segment.events - self.executed,
             Fidelity::Tolerant { .. } => 1,
         };
-        Ok(Grant { thread, events })
+        Ok(Grant::events(thread, events))
     }
 
     fn recorded(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> Option<u32> {
@@ -260,6 +260,11 @@ impl Strategy for Replay<'_> {
             Some(then) => then.decide(view),
             None => unreachable!("a replay without a rule stops where it leaves its schedule"),
         }
+    }
+
+    /// A schedule ends where it ends, and the run with it.
+    fn is_asked_alone(&self) -> bool {
+        !self.left || self.then.as_ref().is_some_and(|then| then.is_asked_alone())
     }
 
     fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {

@@ -58,6 +58,10 @@ impl Strategy for Restricted<'_> {
         self.strategy.decide(&View { last, ..*view })
     }
 
+    fn is_asked_alone(&self) -> bool {
+        self.strategy.is_asked_alone()
+    }
+
     fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
         self.strategy.choose(thread, kind, options)
     }

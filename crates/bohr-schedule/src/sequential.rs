@@ -47,8 +47,7 @@ impl Strategy for Sequential {
             Some(last) if last.events >= STUBBORN => following(view, last.thread),
             _ => next_in_turn(view),
         };
-        let events = STUBBORN;
-        Decision::Run(Grant { thread, events })
+        Decision::Run(Grant::events(thread, STUBBORN))
     }
 
     fn choose(&mut self, _: ThreadIndex, _: ChoiceKind, _: u32) -> u32 {

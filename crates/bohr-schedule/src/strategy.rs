@@ -29,7 +29,8 @@ impl Pending {
 pub struct Used {
     /// Who had it.
     pub thread: ThreadIndex,
-    /// How many events it executed; fewer than granted if it blocked or ended.
+    /// How many events it executed; fewer than granted if it blocked or ended,
+    /// more if it then was alone and nobody was asked.
     pub events: u64,
     /// The place of the last of them.
     pub place: PlaceNumber,
@@ -88,24 +89,50 @@ pub struct Grant {
     /// An enabled thread.
     pub thread: ThreadIndex,
     /// How many events it may execute before the next question; at least 1. The
-    /// runtime asks earlier if the thread blocks, spins or ends.
+    /// runtime asks earlier if the thread blocks, spins or ends, or if it was
+    /// alone and is not any more.
     pub events: u64,
+    /// Ask, too, before a further event that is not an access to memory: only
+    /// such events decide whether other threads can go on.
+    pub accesses_only: bool,
 }
 
 impl Grant {
     /// Leave for a single event.
     #[must_use]
     pub fn once(thread: ThreadIndex) -> Grant {
-        Grant { thread, events: 1 }
+        Grant::events(thread, 1)
+    }
+
+    /// Leave for so many events.
+    #[must_use]
+    pub fn events(thread: ThreadIndex, events: u64) -> Grant {
+        Grant {
+            thread,
+            events,
+            accesses_only: false,
+        }
+    }
+
+    /// Leave for the pending event and, if that is an access to memory, for the
+    /// accesses that follow it, so many events in all. While a thread does
+    /// nothing else, nobody else begins or ceases to be enabled.
+    #[must_use]
+    pub fn accesses(view: &View<'_>, thread: ThreadIndex, events: u64) -> Grant {
+        if !view.operation(thread).kind.is_access() {
+            return Grant::once(thread);
+        }
+        Grant {
+            thread,
+            events,
+            accesses_only: true,
+        }
     }
 
     /// Leave until the thread blocks or ends.
     #[must_use]
     pub fn until_blocked(thread: ThreadIndex) -> Grant {
-        Grant {
-            thread,
-            events: u64::MAX,
-        }
+        Grant::events(thread, u64::MAX)
     }
 }
 
@@ -189,7 +216,9 @@ pub enum Divergence {
 /// Decides who goes on. Made for one run from a [`Plan`](crate::Plan).
 ///
 /// The runtime asks when a grant is used up, or when the granted thread blocks,
-/// spins or ends. Implementations are pure: no clock, no global state, no I/O.
+/// spins or ends. While there is only one thread, it does not ask at all: that
+/// thread goes on, and the next [`View::last`] tells how far. Implementations
+/// are pure: no clock, no global state, no I/O.
 pub trait Strategy {
     /// `thread` now sits at this index; its first event is still to come. Told
     /// once per thread, in the order of creation, before it can be enabled.
@@ -197,6 +226,12 @@ pub trait Strategy {
 
     /// Who goes on, and for how long?
     fn decide(&mut self, view: &View<'_>) -> Decision;
+
+    /// Whether it is to be asked even while there is only one thread: one that
+    /// looks at every event, or has a reason to stop.
+    fn is_asked_alone(&self) -> bool {
+        false
+    }
 
     /// `thread`, which is executing, asks which of `options` outcomes its
     /// operation has. The answer is below `options`; 0 is the ordinary one.

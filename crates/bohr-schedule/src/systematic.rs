@@ -171,6 +171,17 @@ impl Strategy for Systematic<'_> {
         Decision::Run(Grant::once(picked))
     }
 
+    /// A thread that is alone and asleep repeats what has been seen: the run is to
+    /// stop. Otherwise there is nothing to decide, and so no step of the path.
+    fn is_asked_alone(&self) -> bool {
+        let behind = self.taken == self.branch.turns.len();
+        let nobody_sleeps = match self.nodes.is_empty() {
+            true => self.branch.asleep.is_empty(),
+            false => self.asleep.is_empty(),
+        };
+        behind && !nobody_sleeps
+    }
+
     fn choose(&mut self, _: ThreadIndex, _: ChoiceKind, options: u32) -> u32 {
         if let Some(Turn::Answer(answer)) = self.turn() {
             return answer.min(options - 1);

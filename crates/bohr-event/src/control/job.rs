@@ -71,7 +71,8 @@ pub enum Output {
 /// Bounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// A run of more events is a livelock.
+    /// A run of more events is a livelock. While a thread is alone, its events
+    /// are quick and count a fiftieth.
     pub events: u64,
     /// A run that takes longer by the wall clock is over its time limit.
     pub milliseconds: u32,

@@ -16,6 +16,9 @@ use bohr_event::{EventKind, FailureKind, Operation, ThreadIndex};
 use bohr_fiber::Fiber;
 use bohr_schedule::{Decision, Grant, Pending, Used, View};
 
+/// How many times the limit of events a thread may execute alone.
+const SERIAL: u64 = 50;
+
 /// The fiber of a live thread.
 fn fiber_of(thread: &Thread) -> &'static Fiber {
     // SAFETY: fibers are freed only after their threads have ended and been joined.
@@ -31,8 +34,7 @@ impl Engine {
             self.pending.borrow_mut()[thread.index.position()] = pending;
             self.reschedule();
             if waiting::is_possible(thread) {
-                let granted = self.take_leave();
-                assert!(granted, "a thread was picked without leave");
+                self.take_first_leave();
                 return;
             }
             let since = thread.since.get();
@@ -50,11 +52,24 @@ impl Engine {
             return thread.spin.pauses(operation.place, RECORD.switches());
         }
         let since = self.events() - self.switched_at.get();
-        Sample::wants(since) && self.sample.look(since, operation)
+        Sample::wants(since).is_some_and(|number| self.sample.look(number, operation))
     }
 
-    /// Uses up one event of leave, if there is any.
-    pub(super) fn take_leave(&self) -> bool {
+    /// Uses up one event of leave, if there is any for such an event.
+    pub(super) fn take_leave(&self, kind: EventKind) -> bool {
+        if self.accesses_only.get() && !kind.is_access() {
+            return false;
+        }
+        self.take_any_leave()
+    }
+
+    /// Uses up the first event of a grant that has just been given.
+    pub(super) fn take_first_leave(&self) {
+        let granted = self.take_any_leave();
+        assert!(granted, "a thread was picked without leave");
+    }
+
+    fn take_any_leave(&self) -> bool {
         if GRANT.get() == 0 {
             return self.take_reserve();
         }
@@ -72,10 +87,11 @@ impl Engine {
         }
         if self.tracing.get() {
             self.reserve.set(self.reserve.get() - 1);
-            self.settled.set(self.settled.get() + 1);
+            self.filled.set(1);
+            self.settle();
             return true;
         }
-        let room = self.limit.get() - self.settled.get();
+        let room = self.room();
         // The fast path stops before an event that is to be looked at.
         let distance = Sample::distance(self.settled.get() - self.switched_at.get());
         let amount = self.reserve.get().min(room).min(distance.max(1));
@@ -85,8 +101,22 @@ impl Engine {
         true
     }
 
+    /// How many events may follow before the run counts as endless. A thread that
+    /// is alone is quick and keeps nobody waiting, so its events count less.
+    fn room(&self) -> u64 {
+        let limit = self.limit.get();
+        let serial = limit
+            .saturating_mul(SERIAL)
+            .saturating_sub(self.settled.get());
+        let concurrent = self.settled.get() - self.settled_alone.get();
+        match self.alone.get() {
+            true => serial,
+            false => serial.min(limit.saturating_sub(concurrent)),
+        }
+    }
+
     fn check_limit(&self) {
-        if self.settled.get() >= self.limit.get() {
+        if self.room() == 0 {
             let message = "the run reached its limit of events without an end";
             verdict::fail(FailureKind::Livelock, message);
         }
@@ -94,7 +124,12 @@ impl Engine {
 
     /// Counts what the fast path has used and takes back what it has not.
     fn settle(&self) {
-        self.settled.set(self.events());
+        let events = self.events();
+        if self.alone.get() {
+            let more = events - self.settled.get();
+            self.settled_alone.set(self.settled_alone.get() + more);
+        }
+        self.settled.set(events);
         self.reserve
             .set(self.reserve.get().saturating_add(GRANT.get()));
         GRANT.set(0);
@@ -113,8 +148,6 @@ impl Engine {
         }
         let before = self.current.get();
         let grant = self.decide();
-        self.reserve.set(grant.events);
-        self.granted_at.set(Some(self.settled.get()));
         if grant.thread != before {
             let (from, to) = self.hand_over(before, grant.thread);
             match (from.baton.get(), to.baton.get()) {
@@ -134,8 +167,6 @@ impl Engine {
         let before = self.current.get();
         self.live.borrow_mut().retain(|&index| index != before);
         let grant = self.decide();
-        self.reserve.set(grant.events);
-        self.granted_at.set(Some(self.settled.get()));
         let (from, to) = self.hand_over(before, grant.thread);
         match to.baton.get() {
             Some(other) => {
@@ -161,41 +192,79 @@ impl Engine {
         (from, to)
     }
 
-    /// Who goes on? Lets time pass if nobody can, and if that does not help
-    /// either, the program is stuck.
+    /// Who goes on, and with how much leave? Lets time pass if nobody can, and if
+    /// that does not help either, the program is stuck.
     fn decide(&self) -> Grant {
-        loop {
+        self.find_enabled();
+        while self.enabled.borrow().is_empty() {
+            if !waiting::pass_time() {
+                verdict::stuck();
+            }
             self.find_enabled();
-            let enabled = self.enabled.borrow();
-            if enabled.is_empty() {
-                drop(enabled);
-                if !waiting::pass_time() {
-                    verdict::stuck();
-                }
-                continue;
+        }
+        let grant = match self.nobody_else() {
+            Some(thread) => Grant::until_blocked(thread),
+            None => {
+                let grant = self.ask();
+                self.granted_at.set(Some(self.settled.get()));
+                grant
             }
-            let pending = self.pending.borrow();
-            let view = View {
-                pending: &pending,
-                enabled: &enabled,
-                last: self.used(),
-            };
-            let decision = self.strategy.borrow_mut().as_mut().map(|s| s.decide(&view));
-            match decision {
-                Some(Decision::Run(grant)) => {
-                    assert!(grant.events > 0, "the strategy granted no event");
-                    assert!(
-                        enabled.binary_search(&grant.thread).is_ok(),
-                        "the strategy picked a thread that cannot go on"
-                    );
-                    return grant;
-                }
-                Some(Decision::Stop(stop)) => {
-                    drop((enabled, pending));
-                    verdict::stopped(&stop)
-                }
-                None => unreachable!("a run without a strategy"),
+        };
+        self.reserve.set(grant.events);
+        self.accesses_only.set(grant.accesses_only);
+        grant
+    }
+
+    /// The only thread there is, unless the strategy is to be asked all the same.
+    fn nobody_else(&self) -> Option<ThreadIndex> {
+        let live = self.live.borrow();
+        let [only] = live[..] else {
+            self.alone.set(false);
+            return None;
+        };
+        self.alone.set(true);
+        let strategy = self.strategy.borrow();
+        let asked = strategy
+            .as_ref()
+            .is_some_and(|strategy| strategy.is_asked_alone());
+        if asked {
+            return None;
+        }
+        if self.granted_at.get().is_none() {
+            self.granted_at.set(Some(self.settled.get()));
+        }
+        Some(only)
+    }
+
+    /// Ends a grant that was given to the only thread there was.
+    pub(super) fn is_no_longer_alone(&self) {
+        self.settle();
+        self.alone.set(false);
+        self.reserve.set(0);
+    }
+
+    fn ask(&self) -> Grant {
+        let (enabled, pending) = (self.enabled.borrow(), self.pending.borrow());
+        let view = View {
+            pending: &pending,
+            enabled: &enabled,
+            last: self.used(),
+        };
+        let decision = self.strategy.borrow_mut().as_mut().map(|s| s.decide(&view));
+        match decision {
+            Some(Decision::Run(grant)) => {
+                assert!(grant.events > 0, "the strategy granted no event");
+                assert!(
+                    view.is_enabled(grant.thread),
+                    "the strategy picked a thread that cannot go on"
+                );
+                grant
             }
+            Some(Decision::Stop(stop)) => {
+                drop((enabled, pending));
+                verdict::stopped(&stop)
+            }
+            None => unreachable!("a run without a strategy"),
         }
     }
 
