@@ -82,6 +82,10 @@ pub const UNREGISTER_SYMBOL: &str = "__bohr_unregister";
 /// Flag bit: ask the gates whether to skip a thread body or an iteration.
 pub const FLAG_GATES: u8 = 2;
 
+/// Passed to the body hook where a thread's body begins that has no gate: the
+/// answer does not matter, and no gate further down is the body's.
+pub const NO_GATE: u32 = u32::MAX;
+
 /// Which set of hooks a module was made with.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -196,7 +200,8 @@ pub struct Hooks {
     pub call: *const (),
     /// `(gate) -> bool in al`: whether to skip this iteration. Asked once per iteration.
     pub iteration: *const (),
-    /// `(gate) -> bool in al`: whether to skip the body of this thread.
+    /// `(gate) -> bool in al`: whether to skip the body of this thread, or
+    /// [`NO_GATE`].
     pub body: *const (),
 }
 

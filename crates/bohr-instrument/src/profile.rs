@@ -2,8 +2,7 @@
 //! program and the report.
 
 use crate::diagnostics::Diagnostics;
-use crate::gates::iteration::Numbered;
-use crate::gates::{self, Gates, Questions};
+use crate::gates::{self, Numbered};
 use crate::hooks::{self, HookCount, Unhooked};
 use crate::internalise::assembly_of_call;
 use crate::merge::{self, Excluded, MergeError, Part, PartIndex, merge, target_machine};
@@ -15,7 +14,7 @@ use crate::tables::{self, Tables};
 use crate::{emit, lower, optimise};
 use bohr_bundle::{Bundle, BundleError, Content, NativeReason, OutputKind, PartId};
 use bohr_event::{Diagnosis, Fault};
-use bohr_program::{Program, Reason, Sharing, Verdict};
+use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
@@ -200,17 +199,16 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     if request.hooks != HookChoice::None {
         let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
         report.seconds.insert("model", clock.step());
-        let sharing = (request.hooks == HookChoice::Shared).then(|| Sharing::of(&program));
+        let sharing = Sharing::of(&program);
         report.seconds.insert("sharing", clock.step());
-        let private =
-            |site: SiteNumber| sharing.as_ref().and_then(|sharing| privacy(sharing, site));
-        let numbered = Numbered::all(&sites, &|site| private(site).is_none());
+        let all = request.hooks == HookChoice::All;
+        let private = |site: SiteNumber| privacy(&sharing, site).filter(|_| !all);
+        let numbered = Numbered::of(&sites);
         take_count(&mut report, &hooks::insert(&context, &sites, &private));
         report.seconds.insert("hooks", clock.step());
-        let gates = insert_gates(&context, &merged.module, &sites, &program, numbered)
-            .map_err(llvm("adding gates"))?;
-        report.gates = gates.gates;
-        report.ungated = gates.ungated;
+        let gates = Gates::of(&program, &sharing);
+        gates::insert(&context, &merged.module, numbered, &gates).map_err(llvm("adding gates"))?;
+        (report.gates, report.ungated) = gates::reported(&program, &gates);
     }
     let tables = Tables {
         program: bundle.hash().0,
@@ -301,7 +299,7 @@ fn inline_assembly(sites: &ModuleSites<'_>) -> Vec<Assembly> {
 
 /// Assembly of the user; marks are bohr's.
 fn is_assembly(instruction: LLVMValueRef) -> bool {
-    !assembly_of_call(instruction).is_empty() && !gates::block::is_mark(instruction)
+    !assembly_of_call(instruction).is_empty() && !assembly_of_call(instruction).contains(MARK)
 }
 
 fn lower_to_model(
@@ -340,22 +338,6 @@ fn take_count(report: &mut Report, count: &HookCount) {
         };
         report.unhooked.insert(words, *sites);
     }
-}
-
-fn insert_gates<'ctx>(
-    context: &'ctx Context,
-    module: &Module<'ctx>,
-    sites: &ModuleSites<'ctx>,
-    program: &Program,
-    numbered: Vec<Numbered>,
-) -> Result<Gates, String> {
-    let mut gates = Gates::default();
-    let questions = Questions::add_to(context, module)?;
-    gates::body::insert(context, sites, &questions, &mut gates);
-    gates::iteration::insert(context, sites, program, numbered, &questions, &mut gates);
-    // Last: it removes instructions that the numbers above stand for.
-    gates::block::insert(context, sites, &questions, &mut gates);
-    Ok(gates)
 }
 
 fn llvm(step: &'static str) -> impl Fn(String) -> ProfileError {

@@ -1,6 +1,6 @@
 //! What was made, in numbers: `report.json` beside every profile.
 
-use crate::gates::{Gate, Ungated};
+use crate::gates::{ReportedGate, Ungated};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub struct Report {
     /// Hooks in the machine code: unrolling makes more, unused code fewer.
     pub stubs: u32,
     /// Gates, by number.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<ReportedGate>,
     /// Thread bodies that cannot be left out.
     pub ungated: Vec<Ungated>,
     /// Constructs that the model knows only by name, and how often they occur.

@@ -3,9 +3,10 @@
 mod support;
 
 use bohr_instrument::gates::GateKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use support::compile;
-use support::instrumented::{execute, instrument, runtime};
+use support::instrumented::{Instrumented, execute, instrument, runtime};
+use tempfile::TempDir;
 
 const THREADS: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <bohr.h>
     static int ran[3];
@@ -22,57 +23,88 @@ const THREADS: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <bohr.
         return worker(&ran[0]) == 0;
     }";
 
-/// A visit to leave out: the kind of the gate, which of that kind, and the visit.
-type Skip = (GateKind, usize, u32);
+/// A visit to leave out: a gate by its number, and the visit.
+type Skip = (usize, u32);
 
-/// Output of the program with gates in it, given what is to be skipped.
-fn output(name: &str, source: &str, flags: &[&str], skip: &[Skip]) -> String {
-    let directory = tempfile::tempdir().expect("directory");
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
-    let include = format!("-I{}", include.display());
-    let flags: Vec<&str> = flags.iter().copied().chain([include.as_str()]).collect();
-    let part = compile(directory.path(), name, source, &flags);
-    let program = instrument(directory.path(), &[part], &[]);
-    let (mut bodies, mut iterations) = (String::from(","), String::from(","));
-    for &(kind, which, visit) in skip {
-        let of_kind = program
-            .gates
-            .iter()
-            .enumerate()
-            .filter(|gate| *gate.1 == kind);
-        let number = of_kind
-            .map(|gate| gate.0)
-            .nth(which)
-            .expect("a gate of that kind");
-        let list = if kind == GateKind::Body {
-            &mut bodies
-        } else {
-            &mut iterations
-        };
-        // The test runtime looks for the number between two commas.
-        list.push_str(&format!("{number}:{visit},"));
+/// A program with its gates.
+struct Gated {
+    _directory: TempDir,
+    program: Instrumented,
+    runtime: PathBuf,
+}
+
+impl Gated {
+    fn new(name: &str, source: &str, flags: &[&str]) -> Gated {
+        let directory = tempfile::tempdir().expect("directory");
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+        let include = format!("-I{}", include.display());
+        let flags: Vec<&str> = flags.iter().copied().chain([include.as_str()]).collect();
+        let part = compile(directory.path(), name, source, &flags);
+        let program = instrument(directory.path(), &[part], &[]);
+        let runtime = runtime(directory.path());
+        Gated {
+            _directory: directory,
+            program,
+            runtime,
+        }
     }
-    let variables = [
-        ("SKIP_BODIES", bodies.as_str()),
-        ("SKIP_ITERATIONS", iterations.as_str()),
-    ];
-    let runtime = runtime(directory.path());
-    let output = execute(&program.path, Some(&runtime), &variables);
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).expect("text")
+
+    /// The numbers of the gates of a kind.
+    fn of_kind(&self, kind: GateKind) -> Vec<usize> {
+        let gates = self.program.gates.iter().enumerate();
+        let gates = gates.filter(|gate| gate.1.kind == kind);
+        gates.map(|gate| gate.0).collect()
+    }
+
+    /// The number of the first gate of loops in a function.
+    fn loop_in(&self, function: &str) -> usize {
+        let mut gates = self.program.gates.iter();
+        let found = gates.position(|one| one.kind == GateKind::Iteration && one.name == function);
+        found.expect("a loop with a gate")
+    }
+
+    /// The output, given what is to be skipped.
+    fn without(&self, skip: &[Skip]) -> String {
+        let (mut bodies, mut iterations) = (String::from(","), String::from(","));
+        for (gate, visit) in skip {
+            let list = match self.program.gates[*gate].kind {
+                GateKind::Body => &mut bodies,
+                GateKind::Block | GateKind::Iteration => &mut iterations,
+            };
+            // The test runtime looks for the number between two commas.
+            list.push_str(&format!("{gate}:{visit},"));
+        }
+        let variables = [
+            ("SKIP_BODIES", bodies.as_str()),
+            ("SKIP_ITERATIONS", iterations.as_str()),
+        ];
+        let output = execute(&self.program.path, Some(&self.runtime), &variables);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The outputs without the first thread that comes by each body, sorted.
+    fn without_each_body(&self) -> Vec<String> {
+        let bodies = self.of_kind(GateKind::Body).into_iter();
+        let mut outputs: Vec<String> = bodies.map(|gate| self.without(&[(gate, 0)])).collect();
+        outputs.sort();
+        outputs
+    }
 }
 
 #[test]
 fn nothing_is_left_out_unasked() {
     for level in ["-O0", "-O2"] {
-        assert_eq!(output("t.c", THREADS, &[level, "-g"], &[]), "333 3 15\n");
+        let program = Gated::new("t.c", THREADS, &[level, "-g"]);
+        assert_eq!(program.without(&[]), "333 3 15\n");
     }
 }
 
 #[test]
 fn a_thread_body_started_through_a_pointer() {
+    let program = Gated::new("t.c", THREADS, &["-O1"]);
     // Which thread comes first is not known, but one of them is missing.
-    let output = output("t.c", THREADS, &["-O1"], &[(GateKind::Body, 0, 1)]);
+    let output = program.without(&[(program.of_kind(GateKind::Body)[0], 1)]);
     assert!(
         ["033 2 15\n", "303 2 15\n", "330 2 15\n"].contains(&output.as_str()),
         "{output}"
@@ -82,8 +114,11 @@ fn a_thread_body_started_through_a_pointer() {
 #[test]
 fn passes_through_a_marked_block() {
     for level in ["-O0", "-O2"] {
-        let skip = [(GateKind::Block, 0, 0), (GateKind::Block, 0, 2)];
-        assert_eq!(output("t.c", THREADS, &[level], &skip), "333 3 10\n");
+        let program = Gated::new("t.c", THREADS, &[level]);
+        let [block] = program.of_kind(GateKind::Block)[..] else {
+            panic!("one block is marked, whatever copies there are")
+        };
+        assert_eq!(program.without(&[(block, 0), (block, 2)]), "333 3 10\n");
     }
 }
 
@@ -92,16 +127,36 @@ fn bodies_of_standard_threads() {
     let source = "#include <thread>\n#include <cstdio>\n#include <string>
         int main() { std::string text; std::thread one([&] { text += 'a'; }); one.join();
             std::thread two([&](int n) { text += std::to_string(n); }, 7); two.join(); std::puts(text.c_str()); }";
-    let with = |skip: &[Skip]| output("t.cc", source, &["-O2"], skip);
-    let mut left = [
-        with(&[(GateKind::Body, 0, 0)]),
-        with(&[(GateKind::Body, 1, 0)]),
-    ];
-    left.sort();
-    assert_eq!(
-        (with(&[]).as_str(), left),
-        ("a7\n", ["7\n".to_string(), "a\n".to_string()])
-    );
+    let program = Gated::new("t.cc", source, &["-O2"]);
+    assert_eq!(program.without(&[]), "a7\n");
+    assert_eq!(program.without_each_body(), ["7\n", "a\n"]);
+}
+
+#[test]
+fn tasks_hand_over_a_result_that_is_zero() {
+    let source = "#include <future>\n#include <string>\n#include <cstdio>
+        static std::string text(const char *t) { return std::string(t) + \"!\"; }
+        int main() { int ran = 0; auto a = std::launch::async;
+            auto one = std::async(a, [] { return 4L; }); auto two = std::async(a, [&] { ran = 1; });
+            auto three = std::async(a, text, \"c\");
+            long value = one.get(); two.get(); std::printf(\"%ld %d %s\\n\", value, ran, three.get().c_str()); }";
+    for level in ["-O0", "-O2"] {
+        let program = Gated::new("a.cc", source, &[level]);
+        assert_eq!(program.without(&[]), "4 1 c!\n");
+        // The task that returns a string has no gate.
+        assert_eq!(program.without_each_body(), ["0 1 c!\n", "4 0 c!\n"]);
+    }
+}
+
+#[test]
+fn bodies_of_c11_threads() {
+    let source = "#include <threads.h>\n#include <stdio.h>
+        static int work(void *p) { *(int *)p = 1; return 7; }
+        int main(void) { thrd_t t; int ran = 0, result = 9; thrd_create(&t, work, &ran);
+            thrd_join(t, &result); printf(\"%d %d\\n\", ran, result); return 0; }";
+    let program = Gated::new("c.c", source, &["-O0"]);
+    assert_eq!(program.without(&[]), "1 7\n");
+    assert_eq!(program.without_each_body(), ["0 0\n"]);
 }
 
 /// Each loop adds a digit per iteration; `n` is not known to the compiler.
@@ -121,13 +176,72 @@ const LOOPS: &str = "#include <stdio.h>
 #[test]
 fn iterations_of_loops() {
     for level in ["-O0", "-O1", "-O2"] {
+        let program = Gated::new("l.c", LOOPS, &[level]);
+        assert_eq!(program.without(&[]), "1 2 4 8 16 128 64 18 5\n", "{level}");
+        let first = program.loop_in("main");
+        let left = program.without(&[(first, 1), (first, 3)]);
+        assert_eq!(left, "1 0 4 0 16 128 64 18 5\n", "{level}");
+    }
+}
+
+/// Loops that a switch decides about, values that are used behind other blocks
+/// after the loop, a loop in a loop whose value both leave, an invoke's result.
+const FORMS: &str = r#"#include <stdio.h>
+    int shared[8]; volatile int n = 5;
+    __attribute__((noinline)) int note(int i) { shared[i & 7] += 1 << (i & 7); return i + 1; }
+    __attribute__((noinline)) void chosen(int from) {
+        for (int i = from;; i++) { switch (i) { case 5: case 9: case 14: return; default: note(i); } }
+    }
+    __attribute__((noinline)) int behind(int limit) {
+        int last;
+        if (limit > 3) { int i = 0; do { note(i); last = i * 3; i++; } while (i < limit); note(7); } else last = 70;
+        return last;
+    }
+    __attribute__((noinline)) int nested(int limit, int passes) {
+        int inner = 0, i = 0;
+        do { int k = 0; do { note(k + 3 * i); inner ^= k * 5 + i; k++; } while (k < limit); i++; } while (i < passes);
+        return inner;
+    }
+    int main(void) {
+        chosen(0);
+        for (int i = 0; i < 8; i++) { printf("%d ", shared[i]); shared[i] = 0; }
+        int last = behind(n);
+        for (int i = 0; i < 8; i++) { printf("%d ", shared[i]); shared[i] = 0; }
+        int inner = nested(3, n - 3);
+        for (int i = 0; i < 8; i++) printf("%d ", shared[i]);
+        printf("%d %d\n", last, inner);
+        return 0;
+    }"#;
+
+#[test]
+fn loops_of_many_forms() {
+    let whole = "1 2 4 8 16 0 0 0 1 2 4 8 16 0 0 128 1 2 4 8 16 32 0 0 12 3\n";
+    for level in ["-O0", "-O1", "-O2"] {
+        let program = Gated::new("f.c", FORMS, &[level]);
+        assert_eq!(program.without(&[]), whole, "{level}");
+        let without = |function: &str, visits: &[u32]| {
+            let gate = program.loop_in(function);
+            let skip: Vec<Skip> = visits.iter().map(|visit| (gate, *visit)).collect();
+            program.without(&skip)
+        };
         assert_eq!(
-            output("l.c", LOOPS, &[level], &[]),
-            "1 2 4 8 16 128 64 18 5\n",
+            without("chosen", &[0, 3]),
+            "0 2 4 0 16 0 0 0 1 2 4 8 16 0 0 128 1 2 4 8 16 32 0 0 12 3\n",
             "{level}"
         );
-        let skip = [(GateKind::Iteration, 0, 1), (GateKind::Iteration, 0, 3)];
-        let left = output("l.c", LOOPS, &[level], &skip);
-        assert_eq!(left, "1 0 4 0 16 128 64 18 5\n", "{level}");
+        // The last iteration is left out: a variable in memory stays as it was, a
+        // value that can be computed without the iteration is.
+        let last = if level == "-O0" { 9 } else { 12 };
+        assert_eq!(
+            without("behind", &[1, 4]),
+            format!("1 2 4 8 16 0 0 0 1 0 4 8 0 0 0 128 1 2 4 8 16 32 0 0 {last} 3\n"),
+            "{level}"
+        );
+        // The outer loop's gate comes first; its second pass is left out.
+        assert_eq!(
+            without("nested", &[1]),
+            "1 2 4 8 16 0 0 0 1 2 4 8 16 0 0 128 1 2 4 0 0 0 0 0 12 15\n",
+            "{level}"
+        );
     }
 }

@@ -47,7 +47,7 @@ fn describe(
         }
         Err(why) => format!("does not count: {why}"),
     };
-    let gate = match &repetition.gate {
+    let gate = match &repetition.shortcut {
         Ok(gate) => {
             let kept = gate
                 .phis

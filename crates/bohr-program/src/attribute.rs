@@ -83,6 +83,8 @@ bitflags! {
         const NO_UNDEFINED = 1 << 13;
         /// It has a constant for its value.
         const IMMEDIATE = 1 << 14;
+        /// What it points to is not read if the function unwinds.
+        const DEAD_ON_UNWIND = 1 << 15;
     }
 }
 

@@ -31,10 +31,10 @@ pub struct FileVersion(pub u32);
 
 impl FileVersion {
     /// What this version of bohr writes.
-    pub const CURRENT: FileVersion = FileVersion(1);
+    pub const CURRENT: FileVersion = FileVersion(2);
 
     /// The oldest that it reads.
-    pub const OLDEST: FileVersion = FileVersion(1);
+    pub const OLDEST: FileVersion = FileVersion(2);
 
     /// Whether this version of bohr reads files of that one.
     ///
@@ -278,14 +278,14 @@ mod tests {
             with(8, 0),
             ReadError::TooOld {
                 found: 0,
-                current: 1
+                current: FileVersion::CURRENT.0
             }
         );
         assert_eq!(
             with(8, 9),
             ReadError::TooNew {
                 found: 9,
-                current: 1
+                current: FileVersion::CURRENT.0
             }
         );
         assert!(matches!(with(0, b'B'), ReadError::NotAProgram { .. }));

@@ -1,8 +1,8 @@
 //! Functions and their bodies.
 
 use crate::ids::{
-    AttributesNumber, BlockNumber, CallNumber, FileNumber, InstructionNumber, TextNumber,
-    TypeNumber, UnitNumber,
+    AttributesNumber, BlockNumber, CallNumber, FileNumber, InstructionNumber, LocationNumber,
+    TextNumber, TypeNumber, UnitNumber,
 };
 use crate::instruction::{Case, Clause, Incoming, Instruction, Operation, Value};
 use crate::pool::{List, Pool};
@@ -173,6 +173,12 @@ impl Body {
     #[must_use]
     pub fn terminator(&self, block: BlockNumber) -> &Instruction {
         &self.instructions.as_values_slice()[self.range(block).end - 1]
+    }
+
+    /// The first place in the source that is known of a block.
+    #[must_use]
+    pub fn location_of_block(&self, block: BlockNumber) -> Option<LocationNumber> {
+        self.block(block).find_map(|(_, one)| one.location.expand())
     }
 
     /// The details of a call, of every instruction that calls.

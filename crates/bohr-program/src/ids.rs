@@ -68,3 +68,7 @@ number!(
 number!(
     /// A piece of inline assembly.
     AssemblyNumber, "asm");
+number!(
+    /// A gate of the program: dense, in the order of [`Gates`](crate::Gates).
+    /// What gates pass to the runtime.
+    GateNumber, "gate");

@@ -18,6 +18,7 @@ pub mod external;
 mod file;
 mod flow;
 mod function;
+mod gates;
 pub mod graph;
 mod ids;
 mod instruction;
@@ -47,6 +48,9 @@ pub use constant::{Assembly, Constant, ConstantExpression, ConstantValue};
 pub use file::{FileVersion, ReadError};
 pub use flow::FunctionFlow;
 pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
+pub use gates::{
+    Gate, Gates, Kept, LeavesOut, MARK, Neutral, Search as GateSearch, Shut, ShutBody,
+};
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};
 pub use layout::{DataLayout, LayoutError, Layouts, TypeLayout};
@@ -58,7 +62,7 @@ pub use operator::{
 pub use pool::{List, Pool};
 pub use program::{Alias, Global, Program, Site};
 pub use repetition::{
-    Counter, Gate, Induction, InductionStep, Irregularity, Place, Refusal, Repetition, Test,
+    Counter, Induction, InductionStep, Irregularity, Place, Refusal, Repetition, Shortcut, Test,
     repetitions,
 };
 pub use sharing::{Callees, Reason, Sharing, Verdict};

@@ -35,11 +35,14 @@ pub struct Args {
     /// List every loop.
     #[arg(long, conflicts_with = "function")]
     loops: bool,
+    /// List every gate: what can be left out of an execution.
+    #[arg(long, conflicts_with = "function")]
+    gates: bool,
     /// Print JSON; docs/json/inspect.md says what is in it.
     #[arg(long)]
     json: bool,
     /// Print a graph for Graphviz: of the function, or of all calls.
-    #[arg(long, conflicts_with_all = ["json", "sites", "loops"])]
+    #[arg(long, conflicts_with_all = ["json", "sites", "loops", "gates"])]
     dot: bool,
 }
 
@@ -121,7 +124,7 @@ fn whole_program(program: &Program, paths: &ProfilePaths, args: &Args) -> Result
     let facts = gather::gather(program, &report);
     Ok(match args.json {
         true => json(&facts),
-        false => text::show(&facts, args.sites, args.loops),
+        false => text::show(&facts, args.sites, args.loops, args.gates),
     })
 }
 

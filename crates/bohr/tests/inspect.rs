@@ -93,7 +93,45 @@ fn a_program_at_a_glance() {
     assert!(sites.contains("weigh.c:12:15"), "{sites}");
     let loops = built.inspect(&["--loops"]);
     assert!(loops.contains("loop0 at weigh.c:6:"), "{loops}");
-    assert!(loops.contains("can leave out an iteration"), "{loops}");
+    assert!(
+        loops.contains("no gate: nothing in it can be noticed by others"),
+        "{loops}"
+    );
+}
+
+#[test]
+fn gates_are_named_and_missing_ones_explained() {
+    let built = Built::new();
+    let source = SOURCE.replace("sum += weights", "total += weights");
+    std::fs::write(built.path("weigh.c"), source).unwrap();
+    let output = built.bohr(&["cc", "-g", "-O0", "-pthread", "weigh.c", "-o", "weigh"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = built.inspect(&["--gates"]);
+    assert!(text.contains("1  bodies of threads"), "{text}");
+    let gates: Vec<&str> = text.lines().filter(|line| line.contains('/')).collect();
+    assert_eq!(gates.len(), 2, "{text}");
+    assert!(
+        gates
+            .iter()
+            .any(|line| line.contains("loop0") && line.contains("weigh.c:6:")),
+        "{text}"
+    );
+    let facts: Value = serde_json::from_str(&built.inspect(&["--json"])).unwrap();
+    let listed = facts["gates"].as_array().unwrap();
+    let of = |kind: &str| listed.iter().find(|gate| gate["kind"] == kind).unwrap();
+    assert_eq!(of("body")["function"], "worker");
+    assert_eq!(
+        (&of("iteration")["function"], &of("iteration")["in_loop"]),
+        (&"weigh".into(), &"loop0".into())
+    );
+    let reported = facts["profile"]["gates"].as_array().unwrap();
+    let ids =
+        |list: &[Value]| -> Vec<Value> { list.iter().map(|gate| gate["id"].clone()).collect() };
+    assert_eq!(
+        ids(reported),
+        ids(listed),
+        "the profile has the gates of the model"
+    );
 }
 
 #[test]

@@ -1,34 +1,33 @@
-//! Gates: places where the runtime can have something left out. A thread's body
-//! ([`body`]), one pass through a marked block ([`block`]), one iteration of a
-//! loop that can do without ([`iteration`]).
-//!
-//! A gate asks only if the module's flag byte says so. What is left out still
-//! consumes its number: a thread is created and ends, an iteration is counted.
+//! Puts the gates of a program into its module. Which there are, and how what
+//! they leave out is gone around, the model has decided (`bohr_program::Gates`);
+//! here it becomes code. A gate asks only if the module's flag byte says so.
 
-pub mod block;
-pub mod body;
-pub mod iteration;
+mod block;
+mod body;
+mod iteration;
+mod numbered;
+mod phi;
+mod question;
 
-use crate::diagnostics::Diagnostics;
-use crate::merge::link_one;
-use bohr_event::FunctionId;
-use inkwell::context::{AsContextRef, Context};
-use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::prelude::{LLVMBuilderRef, LLVMValueRef};
-use inkwell::memory_buffer::MemoryBuffer;
+pub use numbered::Numbered;
+
+use bohr_program::{Gates, LeavesOut, LocationNumber, Program};
+use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
+use question::Questions;
 use serde::Serialize;
 
-/// A gate, numbered densely within its module.
+/// A gate in a profile's report; its number is its position there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Gate {
+pub struct ReportedGate {
     /// What it can leave out.
     pub kind: GateKind,
-    /// Id of the function that it is in.
-    pub function: String,
-    /// Linkage name of that function.
+    /// Its name in every build: the function's id and which gate of it.
+    pub id: String,
+    /// Linkage name of the function.
     pub name: String,
+    /// `file:line` of a loop or block, if the debug information tells.
+    pub place: Option<String>,
 }
 
 /// What a gate can leave out.
@@ -43,143 +42,81 @@ pub enum GateKind {
     Iteration,
 }
 
-/// Something that could not be given a gate.
+/// A thread body in a profile's report that could not be given a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ungated {
     /// Linkage name of the function.
     pub name: String,
     /// Why.
-    pub reason: &'static str,
+    pub reason: String,
 }
 
-/// All gates of a module, in the order of their numbers.
-#[derive(Clone, Debug, Default)]
-pub struct Gates {
-    /// The gates.
-    pub gates: Vec<Gate>,
-    /// Thread bodies without one.
-    pub ungated: Vec<Ungated>,
-}
-
-impl Gates {
-    /// Adds a gate and gives its number.
-    fn add(&mut self, kind: GateKind, function: FunctionId, name: String) -> u32 {
-        let number = self.gates.len() as u32;
-        let function = function.to_string();
-        self.gates.push(Gate {
-            kind,
-            function,
-            name,
-        });
-        number
-    }
-}
-
-/// The test of the flag byte and the question, as functions that are inlined
-/// wherever they are called.
-const QUESTIONS: &str = "
-@__bohr_flags = external hidden global i8
-declare hidden preserve_mostcc i8 @__bohr_thunk_iteration(i32) nounwind
-declare hidden preserve_mostcc i8 @__bohr_thunk_body(i32) nounwind
-
-define linkonce_odr hidden i1 @bohr.iteration(i32 %gate) alwaysinline nounwind {
-  %flags = load i8, ptr @__bohr_flags, align 1
-  %bit = and i8 %flags, 2
-  %off = icmp eq i8 %bit, 0
-  br i1 %off, label %go, label %ask, !prof !0
-ask:
-  %answer = call preserve_mostcc i8 @__bohr_thunk_iteration(i32 %gate)
-  %skip = icmp ne i8 %answer, 0
-  br label %go
-go:
-  %result = phi i1 [ false, %0 ], [ %skip, %ask ]
-  ret i1 %result
-}
-
-define linkonce_odr hidden i1 @bohr.body(i32 %gate) alwaysinline nounwind {
-  %flags = load i8, ptr @__bohr_flags, align 1
-  %bit = and i8 %flags, 2
-  %off = icmp eq i8 %bit, 0
-  br i1 %off, label %go, label %ask, !prof !0
-ask:
-  %answer = call preserve_mostcc i8 @__bohr_thunk_body(i32 %gate)
-  %skip = icmp ne i8 %answer, 0
-  br label %go
-go:
-  %result = phi i1 [ false, %0 ], [ %skip, %ask ]
-  ret i1 %result
-}
-
-!0 = !{!\"branch_weights\", i32 1000000, i32 1}
-";
-
-/// The functions of [`QUESTIONS`] in a module.
-pub struct Questions {
-    iteration: LLVMValueRef,
-    body: LLVMValueRef,
-}
-
-impl Questions {
-    /// Links them in.
-    ///
-    /// # Errors
-    /// With LLVM's words, which would be our bug.
-    pub fn add_to<'ctx>(
-        context: &'ctx Context,
-        module: &Module<'ctx>,
-    ) -> Result<Questions, String> {
-        let questions = with_names(context, || {
-            let text = MemoryBuffer::create_from_memory_range_copy(QUESTIONS.as_bytes(), "gates");
-            context.create_module_from_ir(text)
-        });
-        let questions = questions.map_err(|message| message.to_string())?;
-        questions.set_triple(&module.get_triple());
-        questions.set_data_layout(&module.get_data_layout());
-        // Only what is referred to is linked in: refer to it.
-        let declare = |name: &str| {
-            let parameter = context.i32_type().into();
-            let signature = context.bool_type().fn_type(&[parameter], false);
-            module
-                .get_function(name)
-                .unwrap_or_else(|| module.add_function(name, signature, None))
-        };
-        declare("bohr.iteration");
-        declare("bohr.body");
-        link_one(module, questions, &Diagnostics::collect(context))?;
-        Ok(Questions {
-            iteration: declare("bohr.iteration").as_value_ref(),
-            body: declare("bohr.body").as_value_ref(),
-        })
-    }
-
-    /// Asks where the builder stands; the result says whether to leave out.
-    ///
-    /// # Safety
-    /// The builder must stand in a block of the module.
-    unsafe fn ask(&self, builder: LLVMBuilderRef, kind: GateKind, gate: u32) -> LLVMValueRef {
-        let function = match kind {
-            GateKind::Body => self.body,
-            GateKind::Block | GateKind::Iteration => self.iteration,
-        };
-        // SAFETY: the caller's promise; the function takes one number.
-        unsafe {
-            let signature = LLVMGlobalGetValueType(function);
-            let context = LLVMGetTypeContext(signature);
-            let mut number = LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(gate), 0);
-            LLVMBuildCall2(builder, signature, function, &mut number, 1, c"".as_ptr())
+/// Adds the code of all gates. `numbered` is the module as it was lowered.
+///
+/// # Errors
+/// With LLVM's words, which would be our bug.
+pub fn insert<'ctx>(
+    context: &'ctx Context,
+    module: &Module<'ctx>,
+    mut numbered: Numbered,
+    gates: &Gates,
+) -> Result<(), String> {
+    let questions = Questions::add_to(context, module)?;
+    for (number, gate) in &gates.gates {
+        let function = numbered.function(gate.function);
+        let ask = questions.of(number);
+        match &gate.leaves_out {
+            LeavesOut::Body(neutral) => body::insert(context, function, *neutral, &ask),
+            LeavesOut::Iteration {
+                shape, shortcut, ..
+            } => iteration::insert(context, function, shape, shortcut, &ask),
+            // Last: it removes instructions that numbers stand for.
+            LeavesOut::Block { .. } => {}
         }
     }
+    for shut in &gates.shut {
+        body::insert_shut(context, numbered.function(shut.function), &questions);
+    }
+    for (number, gate) in &gates.gates {
+        if let LeavesOut::Block { marks } = &gate.leaves_out {
+            for (function, mark) in marks {
+                let mark = numbered.function(*function).instruction(*mark);
+                block::insert(context, mark, &questions.of(number));
+            }
+        }
+    }
+    Ok(())
 }
 
-/// Text can be read only by a context that keeps the names of values.
-fn with_names<T>(context: &Context, read: impl FnOnce() -> T) -> T {
-    let context = context.as_ctx_ref();
-    // SAFETY: a live context; its setting is put back.
-    unsafe {
-        let discards = LLVMContextShouldDiscardValueNames(context);
-        LLVMContextSetDiscardValueNames(context, 0);
-        let result = read();
-        LLVMContextSetDiscardValueNames(context, discards);
-        result
+/// The gates as a report tells of them.
+#[must_use]
+pub fn reported(program: &Program, gates: &Gates) -> (Vec<ReportedGate>, Vec<Ungated>) {
+    let name = |function| program.texts[program.functions[function].name].to_owned();
+    let found = gates.gates.values().map(|gate| ReportedGate {
+        kind: match gate.leaves_out {
+            LeavesOut::Body(_) => GateKind::Body,
+            LeavesOut::Iteration { .. } => GateKind::Iteration,
+            LeavesOut::Block { .. } => GateKind::Block,
+        },
+        id: gate.id(program),
+        name: name(gate.function),
+        place: gate
+            .location(program)
+            .map(|location| place(program, location)),
+    });
+    let shut = gates.shut.iter().map(|shut| Ungated {
+        name: name(shut.function),
+        reason: shut.reason.to_string(),
+    });
+    (found.collect(), shut.collect())
+}
+
+fn place(program: &Program, location: LocationNumber) -> String {
+    let mut location = &program.locations[location];
+    while let Some(outer) = location.inlined_at.expand() {
+        location = &program.locations[outer];
     }
+    let file = program.scopes[location.scope].file.expand();
+    let file = file.map_or("?", |file| &program.texts[program.files[file].path]);
+    format!("{file}:{}", location.line)
 }

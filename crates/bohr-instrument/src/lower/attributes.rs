@@ -44,6 +44,7 @@ const PARAMETER: &[(&str, ParameterFlags)] = &[
     ("inreg", ParameterFlags::IN_REGISTER),
     ("noundef", ParameterFlags::NO_UNDEFINED),
     ("immarg", ParameterFlags::IMMEDIATE),
+    ("dead_on_unwind", ParameterFlags::DEAD_ON_UNWIND),
 ];
 
 /// Attributes that carry a number or a type.

@@ -4,8 +4,7 @@
 use super::{Compiled, run};
 use bohr_event::abi::Vectors;
 use bohr_instrument::diagnostics::Diagnostics;
-use bohr_instrument::gates::iteration::Numbered;
-use bohr_instrument::gates::{self, GateKind, Gates, Questions};
+use bohr_instrument::gates::{self, Numbered, ReportedGate};
 use bohr_instrument::hooks::{HookCount, insert};
 use bohr_instrument::inkwell::context::Context;
 use bohr_instrument::inkwell::targets::RelocMode;
@@ -15,6 +14,7 @@ use bohr_instrument::relink::complete_stubs;
 use bohr_instrument::sites::ModuleSites;
 use bohr_instrument::tables::{Tables, assembly};
 use bohr_instrument::{emit, optimise};
+use bohr_program::{Gates, Sharing};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -23,7 +23,7 @@ use std::process::{Command, Output};
 pub struct Instrumented {
     pub path: PathBuf,
     pub count: HookCount,
-    pub gates: Vec<GateKind>,
+    pub gates: Vec<ReportedGate>,
 }
 
 /// Merges, hooks every site, compiles and links.
@@ -35,13 +35,10 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let model = lower(&merged.module, &sites, [7; 32])
         .expect("lowers")
         .program;
-    let numbered = Numbered::all(&sites, &|_| true);
+    let numbered = Numbered::of(&sites);
     let count = insert(&context, &sites, &|_| None);
-    let mut gates = Gates::default();
-    let questions = Questions::add_to(&context, &merged.module).expect("gates");
-    gates::body::insert(&context, &sites, &questions, &mut gates);
-    gates::iteration::insert(&context, &sites, &model, numbered, &questions, &mut gates);
-    gates::block::insert(&context, &sites, &questions, &mut gates);
+    let gates = Gates::of(&model, &Sharing::of(&model));
+    gates::insert(&context, &merged.module, numbered, &gates).expect("gates");
     merged.module.verify().expect("valid with hooks and gates");
     let tables = Tables {
         program: [7; 32],
@@ -59,7 +56,7 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let path = directory.join("instrumented");
     link(directory, &[&code, &described], linker, &path);
     complete_stubs(&path).expect("sound stubs");
-    let gates = gates.gates.iter().map(|gate| gate.kind).collect();
+    let (gates, _) = gates::reported(&model, &gates);
     Instrumented { path, count, gates }
 }
 

@@ -19,7 +19,7 @@ pub struct LoopNumber(u32);
 entity_impl!(LoopNumber, "loop");
 
 /// What makes up a loop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The only block through which the loop is entered.
     pub header: BlockNumber,

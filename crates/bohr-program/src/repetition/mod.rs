@@ -1,14 +1,14 @@
 //! Loops as repetition: what counts their iterations, which of them are
 //! repetitive code blocks, and which can leave out an iteration.
 
-mod gate;
 mod region;
 mod repetitive;
+mod shortcut;
 mod show;
 mod variable;
 
-pub use gate::{Gate, Refusal, Test};
 pub use repetitive::{Counter, Irregularity};
+pub use shortcut::{Refusal, Shortcut, Test};
 pub use variable::{Induction, Place, Step as InductionStep};
 
 use crate::flow::FunctionFlow;
@@ -27,7 +27,7 @@ pub struct Repetition {
     /// What counts its iterations, if it is a repetitive code block.
     pub counter: Result<Counter, Irregularity>,
     /// How an iteration can be left out.
-    pub gate: Result<Gate, Refusal>,
+    pub shortcut: Result<Shortcut, Refusal>,
 }
 
 /// Analyses every loop of a function.
@@ -60,11 +60,11 @@ pub fn repetitions(
             let variables = variable::inductions(&region);
             let exits = region.ordinary_exits(&returning);
             let counter = repetitive::counter(&region, &variables, &exits);
-            let gate = gate::gate(&region, &variables, &exits, &returning);
+            let shortcut = shortcut::shortcut(&region, &variables, &exits, &returning);
             Repetition {
                 variables,
                 counter,
-                gate,
+                shortcut,
             }
         })
         .collect()

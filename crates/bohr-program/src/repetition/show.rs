@@ -51,6 +51,12 @@ impl fmt::Display for Refusal {
                     "code after the loop uses what {number} computes in the iteration"
                 )
             }
+            Refusal::EnteredByAddress => {
+                out.write_str("it is entered by a jump to a computed address")
+            }
+            Refusal::BeginsWithCatch => {
+                out.write_str("its iterations begin with the catching of an exception")
+            }
         }
     }
 }

@@ -16,6 +16,10 @@ pub struct ProgramFacts {
     pub loops: LoopTotals,
     /// Blocks by what decides whether they run.
     pub nesting: BTreeMap<&'static str, usize>,
+    /// What can be left out of an execution, by number.
+    pub gates: Vec<GateFacts>,
+    /// Bodies of threads that cannot.
+    pub ungated: Vec<UngatedFacts>,
     pub functions: Vec<FunctionFacts>,
     /// As the profile's report tells: parts without hooks, assembly, gates.
     pub profile: serde_json::Value,
@@ -60,6 +64,29 @@ pub struct LoopTotals {
     pub irreducible_regions: usize,
     pub not_repetitive: BTreeMap<&'static str, usize>,
     pub not_skippable: BTreeMap<&'static str, usize>,
+    /// Loops with a gate; the other skippable ones do nothing that others notice.
+    pub gated: usize,
+}
+
+/// A gate; its number is its position.
+#[derive(Debug, Serialize)]
+pub struct GateFacts {
+    pub number: u32,
+    /// `body`, `iteration` or `block`.
+    pub kind: &'static str,
+    /// Equal in every build of the same sources.
+    pub id: String,
+    pub function: String,
+    /// Of a loop, its number within the function.
+    pub in_loop: Option<String>,
+    pub place: Option<PlaceFacts>,
+}
+
+/// A thread's body without a gate.
+#[derive(Debug, Serialize)]
+pub struct UngatedFacts {
+    pub function: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -115,4 +142,7 @@ pub struct LoopFacts {
     pub counter: Option<String>,
     pub skippable: bool,
     pub not_skippable: Option<String>,
+    /// The number of its gate.
+    pub gate: Option<u32>,
+    pub not_gated: Option<String>,
 }

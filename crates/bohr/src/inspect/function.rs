@@ -1,11 +1,11 @@
 //! One function: its blocks, what follows from what, its loops.
 
 use super::facts::{FunctionFacts, PlaceFacts};
-use super::gather::{class, function_facts, places};
+use super::gather::{Known, class, function_facts, places};
 use super::text;
 use bohr_program::graph::{Edge, Nesting, Next};
 use bohr_program::{
-    BlockNumber, FunctionFlow, FunctionNumber, Program, Sharing, Type, repetitions,
+    BlockNumber, FunctionFlow, FunctionNumber, Gates, Program, Sharing, Type, repetitions,
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -41,7 +41,14 @@ pub struct BlockFacts {
 pub fn gather(program: &Program, number: FunctionNumber) -> GraphFacts {
     let flow = FunctionFlow::new(program, number).expect("it has a body");
     let repetitions = repetitions(program, &program.layouts(), number, &flow);
-    let function = function_facts(program, &Sharing::of(program), number, &flow, &repetitions);
+    let sharing = Sharing::of(program);
+    let gates = Gates::of(program, &sharing);
+    let known = Known {
+        program,
+        sharing: &sharing,
+        gates: &gates,
+    };
+    let function = function_facts(&known, number, &flow, &repetitions);
     let graph = flow
         .graph
         .blocks()
@@ -64,7 +71,7 @@ fn block_facts(
         .body
         .as_ref()
         .expect("it has a body");
-    let location = body.block(block).find_map(|(_, one)| one.location.expand());
+    let location = body.location_of_block(block);
     let nesting = flow.nestings.of(block);
     let after = flow
         .post_dominators

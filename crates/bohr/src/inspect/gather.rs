@@ -5,8 +5,9 @@ use super::name;
 use bohr_event::abi::SiteInfo;
 use bohr_program::graph::{Loop, LoopNumber, Nesting};
 use bohr_program::{
-    Body, FunctionFlow, FunctionNumber, Irregularity, Language, LocationNumber, Operation, Program,
-    Refusal, Repetition, Sharing, SiteNumber, Verdict, repetitions,
+    Body, FunctionFlow, FunctionNumber, GateSearch, Gates, Irregularity, Language, LeavesOut,
+    LocationNumber, Operation, Program, Refusal, Repetition, Sharing, SiteNumber, Verdict,
+    repetitions,
 };
 use cranelift_entity::PrimaryMap;
 use std::collections::BTreeMap;
@@ -33,9 +34,13 @@ pub fn gather(program: &Program, report: &[u8]) -> ProgramFacts {
         sharing: sharing_facts(program, &sharing),
         loops: LoopTotals::default(),
         nesting: BTreeMap::new(),
+        gates: Vec::new(),
+        ungated: Vec::new(),
         functions: Vec::new(),
         profile: serde_json::from_slice(report).unwrap_or_default(),
     };
+    let mut search = GateSearch::new(program, &sharing);
+    let mut flows = Vec::new();
     for (number, _, body) in program.bodies() {
         let language = facts
             .languages
@@ -52,15 +57,66 @@ pub fn gather(program: &Program, report: &[u8]) -> ProgramFacts {
         }
         let repetitions = repetitions(program, &layouts, number, &flow);
         count_loops(&mut facts.loops, &flow, repetitions.values());
-        facts.functions.push(function_facts(
-            program,
-            &sharing,
-            number,
-            &flow,
-            &repetitions,
-        ));
+        search.function(number, &flow, &repetitions);
+        flows.push((number, flow, repetitions));
     }
+    let gates = search.finish();
+    facts.gates = gate_facts(program, &gates);
+    facts.ungated = ungated_facts(program, &gates);
+    facts.loops.gated = facts
+        .gates
+        .iter()
+        .filter(|one| one.in_loop.is_some())
+        .count();
+    let known = Known {
+        program,
+        sharing: &sharing,
+        gates: &gates,
+    };
+    let functions = flows
+        .iter()
+        .map(|(number, flow, repetitions)| function_facts(&known, *number, flow, repetitions));
+    facts.functions = functions.collect();
     facts
+}
+
+/// A program and what its analyses say.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub program: &'a Program,
+    pub sharing: &'a Sharing,
+    pub gates: &'a Gates,
+}
+
+fn gate_facts(program: &Program, gates: &Gates) -> Vec<GateFacts> {
+    let facts = gates.gates.iter().map(|(number, gate)| {
+        let (kind, in_loop) = match &gate.leaves_out {
+            LeavesOut::Body(_) => ("body", None),
+            LeavesOut::Iteration { number, .. } => ("iteration", Some(number.to_string())),
+            LeavesOut::Block { .. } => ("block", None),
+        };
+        GateFacts {
+            number: number.as_u32(),
+            kind,
+            id: gate.id(program),
+            function: function_name(program, gate.function),
+            in_loop,
+            place: places(program, gate.location(program)).into_iter().last(),
+        }
+    });
+    facts.collect()
+}
+
+fn ungated_facts(program: &Program, gates: &Gates) -> Vec<UngatedFacts> {
+    let facts = gates.shut.iter().map(|shut| UngatedFacts {
+        function: function_name(program, shut.function),
+        reason: shut.reason.to_string(),
+    });
+    facts.collect()
+}
+
+fn function_name(program: &Program, function: FunctionNumber) -> String {
+    name::readable(&program.texts[program.functions[function].name])
 }
 
 fn totals(program: &Program, sharing: &Sharing) -> Totals {
@@ -125,7 +181,7 @@ fn count_loops<'a>(
             Ok(_) => totals.repetitive += 1,
             Err(why) => *totals.not_repetitive.entry(irregularity(why)).or_default() += 1,
         }
-        match &repetition.gate {
+        match &repetition.shortcut {
             Ok(_) => totals.skippable += 1,
             Err(why) => *totals.not_skippable.entry(refusal(why)).or_default() += 1,
         }
@@ -134,12 +190,14 @@ fn count_loops<'a>(
 
 /// Everything about one function.
 pub fn function_facts(
-    program: &Program,
-    sharing: &Sharing,
+    known: &Known<'_>,
     number: FunctionNumber,
     flow: &FunctionFlow,
     repetitions: &Repetitions,
 ) -> FunctionFacts {
+    let Known {
+        program, sharing, ..
+    } = *known;
     let facts = &program.functions[number];
     let body = facts.body.as_ref().expect("it has a body");
     let linkage_name = program.texts[facts.name].to_owned();
@@ -161,7 +219,18 @@ pub fn function_facts(
         loops: flow
             .loops
             .iter()
-            .map(|(number, shape)| loop_facts(program, body, number, shape, &repetitions[number]))
+            .map(|(which, shape)| {
+                let gate = known.gates.of_loop(number, which);
+                LoopFacts {
+                    gate: gate
+                        .and_then(|gate| gate.as_ref().ok())
+                        .map(|gate| gate.as_u32()),
+                    not_gated: gate
+                        .and_then(|gate| gate.as_ref().err())
+                        .map(ToString::to_string),
+                    ..loop_facts(program, body, which, shape, &repetitions[which])
+                }
+            })
             .collect(),
     }
 }
@@ -196,9 +265,7 @@ fn loop_facts(
     let words = |blocks: &[bohr_program::BlockNumber]| {
         blocks.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let location = body
-        .block(shape.header)
-        .find_map(|(_, one)| one.location.expand());
+    let location = body.location_of_block(shape.header);
     LoopFacts {
         number: number.to_string(),
         place: places(program, location).into_iter().last(),
@@ -215,8 +282,10 @@ fn loop_facts(
             .as_ref()
             .ok()
             .map(|counter| counter_text(program, body, counter)),
-        skippable: repetition.gate.is_ok(),
-        not_skippable: repetition.gate.as_ref().err().map(ToString::to_string),
+        skippable: repetition.shortcut.is_ok(),
+        not_skippable: repetition.shortcut.as_ref().err().map(ToString::to_string),
+        gate: None,
+        not_gated: None,
     }
 }
 
@@ -264,7 +333,7 @@ pub fn places(program: &Program, location: Option<LocationNumber>) -> Vec<PlaceF
         let scope = &program.scopes[location.scope];
         let file = scope.file.expand().map(|file| &program.files[file]);
         places.push(PlaceFacts {
-            function: program.texts[scope.name].to_owned(),
+            function: name::readable(&program.texts[scope.name]),
             file: file.map_or(String::new(), |file| program.texts[file.path].to_owned()),
             line: location.line,
             column: location.column,
@@ -311,5 +380,7 @@ fn refusal(why: &Refusal) -> &'static str {
         Refusal::ConditionNeeds(_) => "its condition needs what the iteration computes",
         Refusal::NothingAdvances => "nothing its condition depends on advances by itself",
         Refusal::UsedAfter(_) => "code after it uses what the iteration computes",
+        Refusal::EnteredByAddress => "it is entered by a jump to a computed address",
+        Refusal::BeginsWithCatch => "its iterations begin with the catching of an exception",
     }
 }

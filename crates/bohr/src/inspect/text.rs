@@ -1,5 +1,11 @@
 //! A program at a glance, for a terminal.
 
+macro_rules! line {
+    ($out:expr, $($text:tt)*) => { line($out, format_args!($($text)*)) };
+}
+
+mod gate;
+
 use super::facts::*;
 use std::fmt::Write;
 
@@ -10,19 +16,21 @@ const SHOWN_FUNCTIONS: usize = 10;
 const SHOWN_PARTS: usize = 8;
 
 /// The overview, and every site and loop where they are asked for.
-pub fn show(facts: &ProgramFacts, sites: bool, loops: bool) -> String {
+pub fn show(facts: &ProgramFacts, sites: bool, loops: bool, gates: bool) -> String {
     let mut out = String::new();
     code(&mut out, facts);
     sharing(&mut out, facts);
     loop_totals(&mut out, facts);
+    gate::totals(&mut out, facts);
     left_out(&mut out, &facts.profile);
-    match (sites, loops) {
-        (false, false) => busiest(&mut out, facts),
-        _ => {
-            for function in &facts.functions {
-                details(&mut out, function, sites, loops);
-            }
-        }
+    if gates {
+        gate::list(&mut out, facts);
+    }
+    for function in &facts.functions {
+        details(&mut out, function, sites, loops);
+    }
+    if !(sites || loops || gates) {
+        busiest(&mut out, facts);
     }
     out
 }
@@ -30,10 +38,6 @@ pub fn show(facts: &ProgramFacts, sites: bool, loops: bool) -> String {
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a string");
     out.push('\n');
-}
-
-macro_rules! line {
-    ($out:expr, $($text:tt)*) => { line($out, format_args!($($text)*)) };
 }
 
 fn code(out: &mut String, facts: &ProgramFacts) {
@@ -210,7 +214,7 @@ fn busiest(out: &mut String, facts: &ProgramFacts) {
     }
     line!(
         out,
-        "\n--sites and --loops list all of them, --function NAME shows one function"
+        "\n--sites, --loops and --gates list all of them, --function NAME shows one function"
     );
 }
 
@@ -276,9 +280,13 @@ pub fn a_loop(out: &mut String, one: &LoopFacts) {
             why.as_deref().unwrap_or_default()
         ),
     }
-    match &one.not_skippable {
-        None => line!(out, "{indent}  can leave out an iteration"),
-        Some(why) => line!(out, "{indent}  cannot leave out an iteration: {why}"),
+    match (&one.gate, &one.not_gated) {
+        (Some(gate), _) => line!(out, "{indent}  gate {gate}: can leave out an iteration"),
+        (None, why) => line!(
+            out,
+            "{indent}  no gate: {}",
+            why.as_deref().unwrap_or_default()
+        ),
     }
 }
 

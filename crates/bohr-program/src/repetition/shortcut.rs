@@ -33,10 +33,10 @@ pub enum Test {
 
 /// How a loop leaves out an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub struct Shortcut {
     /// When the loop decides.
     pub test: Test,
-    /// The block that decides, with the only ordinary exit.
+    /// The block that decides, with all ordinary exits.
     pub decision: BlockNumber,
     /// The instructions to run again in place of the iteration, in this order.
     pub again: Vec<InstructionNumber>,
@@ -64,19 +64,23 @@ pub enum Refusal {
     NothingAdvances,
     /// Code after the loop uses what the iteration computes here.
     UsedAfter(InstructionNumber),
+    /// It is entered by a jump to a computed address.
+    EnteredByAddress,
+    /// Its iterations begin with the catching of an exception.
+    BeginsWithCatch,
 }
 
 /// Whether iterations of the loop can be left out, given its variables and its
 /// ordinary exits.
-pub(crate) fn gate(
+pub(crate) fn shortcut(
     region: &Region<'_>,
     variables: &[Induction],
     exits: &[Edge],
     returning: &[bool],
-) -> Result<Gate, Refusal> {
+) -> Result<Shortcut, Refusal> {
     let decision = match exits {
         [] => return Err(Refusal::Endless),
-        [exit] => exit.from,
+        [exit, others @ ..] if others.iter().all(|other| other.from == exit.from) => exit.from,
         _ => return Err(Refusal::Breaks(exits.to_vec())),
     };
     let header = region.shape.header;
@@ -85,6 +89,7 @@ pub(crate) fn gate(
         _ if decision == header => Test::First,
         _ => return Err(Refusal::DecidedInTheMiddle(decision)),
     };
+    may_have_another_entry(region, test)?;
     let mut skip = Skip {
         region,
         variables,
@@ -95,17 +100,53 @@ pub(crate) fn gate(
     let phis = skip.phis(&condition.phis)?;
     let after = match test {
         Test::First => Vec::new(),
-        Test::Last => skip.live_after(returning)?,
+        Test::Last => {
+            skip.other_ends(decision, exits)?;
+            skip.live_after(returning)?
+        }
     };
     skip.advance_slots();
     skip.order();
-    Ok(Gate {
+    Ok(Shortcut {
         test,
         decision,
         again: skip.again,
         phis,
         after,
     })
+}
+
+/// Whether branches to the header can be led elsewhere.
+fn may_have_another_entry(region: &Region<'_>, test: Test) -> Result<(), Refusal> {
+    let header = region.shape.header;
+    let by_address = |&block: &BlockNumber| {
+        matches!(
+            region.body.terminator(block).operation,
+            Operation::IndirectBranch { .. }
+                | Operation::CallBranch { .. }
+                | Operation::OpaqueTerminator { .. }
+        )
+    };
+    if region
+        .flow
+        .graph
+        .predecessors(header)
+        .iter()
+        .any(by_address)
+    {
+        return Err(Refusal::EnteredByAddress);
+    }
+    let mut behind_phis = region
+        .body
+        .block(header)
+        .skip_while(|(_, one)| matches!(one.operation, Operation::Phi { .. }));
+    let catches = behind_phis
+        .next()
+        .is_some_and(|(_, one)| matches!(one.operation, Operation::LandingPad { .. }));
+    match test {
+        Test::Last if catches => Err(Refusal::BeginsWithCatch),
+        _ => Ok(()),
+    }
 }
 
 /// What a condition is made of.
@@ -192,6 +233,28 @@ impl Skip<'_, '_> {
         Ok(phis)
     }
 
+    /// Where the decision can also end the program, values of the iteration are
+    /// of no use: there is none in an iteration that was left out.
+    fn other_ends(&self, decision: BlockNumber, exits: &[Edge]) -> Result<(), Refusal> {
+        let graph = &self.region.flow.graph;
+        let ordinary: Vec<BlockNumber> = exits.iter().map(|edge| graph.target(*edge)).collect();
+        let others = self.region.body.successors(decision).into_iter();
+        for block in others.filter(|block| !self.region.shape.contains(*block)) {
+            if ordinary.contains(&block) {
+                continue;
+            }
+            if let Some((phi, _)) = self.region.body.block(block).next()
+                && matches!(
+                    self.region.body.instructions[phi].operation,
+                    Operation::Phi { .. }
+                )
+            {
+                return Err(Refusal::UsedAfter(phi));
+            }
+        }
+        Ok(())
+    }
+
     /// What code after the loop gets for the values of this iteration.
     fn live_after(
         &mut self,
@@ -201,6 +264,9 @@ impl Skip<'_, '_> {
         for number in self.used_after(returning) {
             if self.region.is_phi(number) {
                 continue;
+            }
+            if !self.can_be_kept(number) {
+                return Err(Refusal::UsedAfter(number));
             }
             let stays = self
                 .region
@@ -217,6 +283,17 @@ impl Skip<'_, '_> {
             after.push((number, value));
         }
         Ok(after)
+    }
+
+    /// Whether there is a place behind an instruction where its result can be
+    /// stored: behind an invoke, if only it leads there.
+    fn can_be_kept(&self, number: InstructionNumber) -> bool {
+        match self.region.body.instructions[number].operation {
+            Operation::Invoke { normal, .. } => {
+                self.region.flow.graph.predecessors(normal).len() == 1
+            }
+            operation => !operation.is_terminator(),
+        }
     }
 
     /// The instructions of the loop that ordinary code outside uses.

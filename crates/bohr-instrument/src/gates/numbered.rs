@@ -1,0 +1,76 @@
+//! A module as the model numbers it: taken before any pass inserts something,
+//! since instructions of the model are positions in that module.
+
+use crate::sites::ModuleSites;
+use bohr_program::graph::Loop;
+use bohr_program::{BlockNumber, FunctionNumber, InstructionNumber};
+use cranelift_entity::EntityRef;
+use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
+use inkwell::values::AsValueRef;
+use std::collections::HashMap;
+
+/// The functions of a module, by the model's numbers.
+pub struct Numbered(Vec<NumberedFunction>);
+
+/// A function, by the model's numbers.
+pub struct NumberedFunction {
+    pub(super) value: LLVMValueRef,
+    instructions: Vec<LLVMValueRef>,
+    blocks: Vec<LLVMBasicBlockRef>,
+    /// The block of the model that a block belongs to; new blocks belong to the
+    /// header of their loop.
+    origin: HashMap<LLVMBasicBlockRef, BlockNumber>,
+    /// Loads from slots, and the values of loops with gates that they stand for.
+    pub(super) kept: HashMap<LLVMValueRef, LLVMValueRef>,
+    /// The slots of such values.
+    pub(super) slots: HashMap<LLVMValueRef, LLVMValueRef>,
+}
+
+impl Numbered {
+    /// Numbers every function: sites and model have them in the same order.
+    #[must_use]
+    pub fn of(sites: &ModuleSites<'_>) -> Numbered {
+        let functions = sites.functions.iter().map(|function| {
+            let blocks: Vec<_> = function.function.get_basic_block_iter().collect();
+            let instructions = blocks.iter().flat_map(|block| block.get_instructions());
+            let instructions = instructions.map(|one| one.as_value_ref()).collect();
+            let blocks: Vec<_> = blocks.iter().map(|block| block.as_mut_ptr()).collect();
+            let numbers = (0..).map(BlockNumber::from_u32);
+            NumberedFunction {
+                value: function.function.as_value_ref(),
+                instructions,
+                origin: blocks.iter().copied().zip(numbers).collect(),
+                blocks,
+                kept: HashMap::new(),
+                slots: HashMap::new(),
+            }
+        });
+        Numbered(functions.collect())
+    }
+
+    /// A function with a body.
+    pub(super) fn function(&mut self, number: FunctionNumber) -> &mut NumberedFunction {
+        &mut self.0[number.index()]
+    }
+}
+
+impl NumberedFunction {
+    pub(super) fn block(&self, number: BlockNumber) -> LLVMBasicBlockRef {
+        self.blocks[number.index()]
+    }
+
+    pub(super) fn instruction(&self, number: InstructionNumber) -> LLVMValueRef {
+        self.instructions[number.index()]
+    }
+
+    /// Whether a block, old or new, belongs to a loop.
+    pub(super) fn is_in(&self, block: LLVMBasicBlockRef, shape: &Loop) -> bool {
+        let origin = self.origin.get(&block);
+        origin.is_some_and(|number| shape.contains(*number))
+    }
+
+    /// Notes that a new block belongs to where `number` is.
+    pub(super) fn adopt(&mut self, block: LLVMBasicBlockRef, number: BlockNumber) {
+        self.origin.insert(block, number);
+    }
+}
