@@ -33,7 +33,9 @@ fn run(_: &[String]) -> Result<(), String> {
     demo.say("The same failure, a thousand times.");
     demo.bohr(&["replay", "cache.bohr", "--times", "1000"], 0)?;
     demo.say("The same failure with as few switches as possible.");
-    demo.bohr(&["simplify", "cache.bohr"], 0)
+    demo.bohr(&["simplify", "cache.bohr"], 0)?;
+    demo.say("What it takes to fail.");
+    demo.bohr(&["explain", "cache.bohr"], 0)
 }
 
 /// Runs bohr in a folder of its own, so that the demo leaves nothing in the

@@ -21,9 +21,11 @@
 //! are read with bounds and checks only: whatever comes is a value or an error.
 
 mod job;
+mod recorded;
 mod report;
 
 pub use job::{Backend, Detailing, Job, Limits, Output, Policy};
+pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
 
 use alloc::{string::String, vec::Vec};

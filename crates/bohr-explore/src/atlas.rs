@@ -71,6 +71,12 @@ impl Atlas {
         }
     }
 
+    /// The objects of the process.
+    #[must_use]
+    pub fn objects(&self) -> &[LoadedObject] {
+        &self.objects
+    }
+
     /// Takes over the table of objects of a later moment.
     pub fn update(&mut self, objects: &[LoadedObject]) {
         if objects.len() > self.objects.len() {

@@ -7,46 +7,9 @@ use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge;
-use bohr_event::control::{Detail, Detailing, Job, Outcome, RunReport, Step};
-use bohr_event::{Operation, PlaceNumber, Schedule, ThreadPath};
+use bohr_event::control::{Detail, Detailing, Job, Outcome, Recorded, RunReport, Step};
+use bohr_event::{PlaceNumber, Schedule};
 use bohr_schedule::Plan;
-use std::collections::BTreeMap;
-
-/// A run of which every event is known.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
-    /// Paths by thread index.
-    pub threads: Vec<ThreadPath>,
-    /// The interleaving, every segment with its anchor.
-    pub schedule: Schedule<PlaceNumber>,
-    /// What happened, in order.
-    pub steps: Vec<Step>,
-    /// What threads were about to do when it ended.
-    pub pending: Vec<Step>,
-}
-
-impl Recorded {
-    /// Who executed an event.
-    #[must_use]
-    pub fn path(&self, event: usize) -> ThreadPath {
-        self.threads[self.steps[event].thread.position()].clone()
-    }
-
-    /// Whether every thread does the same in both, event for event, whatever
-    /// the others do in between.
-    #[must_use]
-    pub fn same_threads(&self, other: &Recorded) -> bool {
-        let by_thread = |recorded: &Recorded| {
-            let mut lists: BTreeMap<ThreadPath, Vec<Operation>> = BTreeMap::new();
-            for (event, step) in recorded.steps.iter().enumerate() {
-                let list = lists.entry(recorded.path(event)).or_default();
-                list.push(step.operation);
-            }
-            lists
-        };
-        by_thread(self) == by_thread(other)
-    }
-}
 
 /// A plan's run: whether it showed the bug, and what its strategy reported.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +64,11 @@ impl<'a> Trials<'a> {
         &self.atlas
     }
 
+    /// The same, for looking up lines.
+    pub fn atlas_mut(&mut self) -> &mut Atlas {
+        &mut self.atlas
+    }
+
     /// Runs made so far.
     #[must_use]
     pub fn runs(&self) -> u64 {
@@ -138,20 +106,32 @@ impl<'a> Trials<'a> {
     /// # Errors
     /// If the program cannot be run.
     pub fn record(&mut self, plan: &Plan, seed: u64) -> Result<Option<Recorded>, ExploreError> {
+        let (run, same) = self.observe(plan, seed)?;
+        Ok(run.filter(|_| same))
+    }
+
+    /// Runs a plan and keeps every event, whether the run shows the bug, which
+    /// it tells as well, or not; `None` if the run was too long to be kept whole.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn observe(
+        &mut self,
+        plan: &Plan,
+        seed: u64,
+    ) -> Result<(Option<Recorded>, bool), ExploreError> {
         let job = Job {
             details: Detailing::Always,
             trace: Detailing::Always,
             ..self.job(plan, seed)
         };
         let report = self.once(job)?;
-        if !self.is_the_bug(&report) {
-            return Ok(None);
-        }
+        let same = self.is_the_bug(&report);
         let pending = pending(&report.outcome);
-        Ok(report
+        let whole = report
             .detail
-            .filter(|detail| detail.segments_lost == 0 && detail.steps_lost == 0)
-            .map(|detail| recorded(detail, pending)))
+            .filter(|detail| detail.segments_lost == 0 && detail.steps_lost == 0);
+        Ok((whole.map(|detail| recorded(detail, pending)), same))
     }
 
     fn job(&self, plan: &Plan, seed: u64) -> Job {

@@ -192,6 +192,15 @@ fn outermost(atlas: &mut Atlas, number: PlaceNumber) -> Spot {
     atlas.spots(number).pop().unwrap_or_default()
 }
 
+/// The line of a place, or, if a library's code was put inline there, the line
+/// of the author's own code that it was put into.
+#[must_use]
+pub fn written_spot(atlas: &mut Atlas, number: PlaceNumber) -> Spot {
+    let mut spots = atlas.spots(number);
+    let written = spots.iter().position(|spot| !is_library(spot));
+    spots.swap_remove(written.unwrap_or(0))
+}
+
 /// Whether code belongs to the library of its language.
 fn is_library(spot: &Spot) -> bool {
     let holds = |text: &Option<String>, parts: &[&str]| {

@@ -47,6 +47,6 @@ pub mod window;
 pub use error::{Malformed, SimplifyError};
 pub use laboratory::{Cost, Failing, Laboratory};
 pub use order::{Chain, Chains, Execution, Order, Run};
-pub use preemption::cost;
+pub use preemption::{cost, preemptions};
 pub use simplify::{Options, Report, Simplified, simplify};
 pub use variables::VariableNumber;

@@ -28,28 +28,38 @@ pub fn cost(execution: Execution<'_>) -> Result<Cost, SimplifyError> {
     if u32::try_from(steps.len()).is_err() {
         return Err(SimplifyError::TooLong(steps.len() as u64));
     }
-    let chains = Chains::new(steps);
-    let graph = Graph::new(&chains, &Footprints::new(execution, &chains), false);
-    let order = Order::of(steps);
     Ok(Cost {
-        preemptive: preemptive(execution, &chains, &graph, &order),
-        switches: order.switches(),
+        preemptive: preemptions(execution).len() as u64,
+        switches: Order::of(steps).switches(),
     })
 }
 
-/// Counts the switches away from a thread that could go on. One that does
-/// nothing more until the end could have gone on with what it was about to do.
+/// The runs of an execution, in the order in which it happened, that end by
+/// taking the processor from a thread which could have gone on.
+///
+/// # Panics
+/// If it has more events than positions can count.
+#[must_use]
+pub fn preemptions(execution: Execution<'_>) -> Vec<usize> {
+    let chains = Chains::new(execution.steps);
+    let graph = Graph::new(&chains, &Footprints::new(execution, &chains), false);
+    preemptive(execution, &chains, &graph, &Order::of(execution.steps))
+}
+
+/// The runs of `order` that end with a switch away from a thread that could go
+/// on. One that does nothing more until the end could have gone on with what it
+/// was about to do.
 pub(crate) fn preemptive(
     execution: Execution<'_>,
     chains: &Chains,
     graph: &Graph,
     order: &Order,
-) -> u64 {
+) -> Vec<usize> {
     let steps = execution.steps;
     let mut world = World::default();
     let mut progress = Progress::new(chains);
     let mut events = order.events(steps);
-    let mut count = 0;
+    let mut found = Vec::new();
     for (position, done) in order.runs().iter().enumerate() {
         let mut chain = Chain(0);
         for event in events.by_ref().take(done.events as usize) {
@@ -68,9 +78,11 @@ pub(crate) fn preemptive(
                 .iter()
                 .any(|step| step.thread == done.thread && !world.waits(&step.operation, || false)),
         };
-        count += u64::from(is_switch && could);
+        if is_switch && could {
+            found.push(position);
+        }
     }
-    count
+    found
 }
 
 impl World {

@@ -109,7 +109,7 @@ pub fn simplify(
         graph_nodes: graph.nodes(),
         switches_before: original.switches(),
         switches_after: order.switches(),
-        preemptive_after: preemptive(execution, &chains, &graph, &order),
+        preemptive_after: preemptive(execution, &chains, &graph, &order).len() as u64,
         fewest_possible: if optimal {
             order.switches()
         } else {

@@ -13,6 +13,7 @@ mod check;
 mod compile;
 mod completions;
 mod control;
+mod explain;
 mod hunt;
 mod inspect;
 mod link;
@@ -73,6 +74,8 @@ enum Command {
     Replay(replay::Args),
     /// Find the same failure with the fewest context switches.
     Simplify(simplify::Args),
+    /// Say what a failure takes: who must not be interrupted, and by what.
+    Explain(explain::Args),
     /// Run a program once, under control.
     Run(run::Args),
     /// Run one schedule many times and compare every event.
@@ -105,6 +108,7 @@ fn run(command: Command) -> Outcome {
         Command::Hunt(args) => hunt::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Simplify(args) => simplify::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),

@@ -3,12 +3,15 @@
 mod bench;
 mod report;
 
+pub use bench::loosely;
+
 use crate::control::{counter, duration, interruption, load_bug, same_build, subject_of_bug};
 use crate::outcome::{Failure, Outcome};
 use bench::Bench;
+use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::bug_file::{self, Bug};
-use bohr_explore::{ExploreError, Recorded, Trials, write_whole};
+use bohr_explore::{ExploreError, Trials, write_whole};
 use bohr_reduce::{Execution, Failing, Options, cost, dynamic, simplify};
 use bohr_schedule::Plan;
 use report::Report;
@@ -98,7 +101,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// A bug on its way to its simplest schedule.
-struct Work<'w, 't> {
+pub struct Work<'w, 't> {
     bug: &'w Bug,
     trials: &'w mut Trials<'t>,
     /// The failing run as it was found or reduced.
@@ -121,7 +124,7 @@ fn until(deadline: Instant) -> impl Fn() -> bool {
 }
 
 impl<'w, 't> Work<'w, 't> {
-    fn begin(bug: &'w Bug, trials: &'w mut Trials<'t>) -> Result<Work<'w, 't>, Failure> {
+    pub fn begin(bug: &'w Bug, trials: &'w mut Trials<'t>) -> Result<Work<'w, 't>, Failure> {
         let schedule = bug.reduced.as_ref().unwrap_or(&bug.schedule);
         let schedule = trials.atlas().inward(schedule);
         let recorded = trials
@@ -141,7 +144,7 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// The static step: the same events in another order.
-    fn reorder(&mut self, time: Duration) -> Result<(), Failure> {
+    pub fn reorder(&mut self, time: Duration) -> Result<(), Failure> {
         let started = Instant::now();
         let go_on = until(started + time);
         let execution = execution(&self.recorded);
@@ -149,7 +152,7 @@ impl<'w, 't> Work<'w, 't> {
         let steps = &self.recorded.steps;
         let mut schedule = simplified
             .order
-            .schedule(steps, |event| self.recorded.path(event));
+            .schedule(steps, |event| self.recorded.path(event).clone());
         for choice in self.recorded.schedule.choices() {
             schedule.choose(choice.clone());
         }
@@ -178,7 +181,7 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// The dynamic step: other events, the same failure.
-    fn experiment(&mut self, time: Duration) -> Result<(), Failure> {
+    pub fn experiment(&mut self, time: Duration) -> Result<(), Failure> {
         let started = Instant::now();
         let go_on = until(started + time);
         let bar = counter("schedules tried");
@@ -188,6 +191,11 @@ impl<'w, 't> Work<'w, 't> {
         self.report.seconds_dynamic = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         Ok(())
+    }
+
+    /// The best schedule so far.
+    pub fn best(self) -> Schedule<PlaceNumber> {
+        self.best.schedule
     }
 
     /// Writes the bug with the best schedule so far.

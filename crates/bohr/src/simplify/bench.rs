@@ -22,7 +22,7 @@ pub struct Bench<'b, 't> {
 }
 
 /// A plan that follows a schedule as far as it goes and preempts nobody then.
-fn loosely(schedule: Schedule<PlaceNumber>) -> Plan {
+pub fn loosely(schedule: Schedule<PlaceNumber>) -> Plan {
     Plan {
         follow: Some(Follow {
             schedule,

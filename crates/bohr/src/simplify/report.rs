@@ -1,6 +1,6 @@
 //! What simplification came to, for people and for programs.
 
-use bohr_explore::Recorded;
+use bohr_event::control::Recorded;
 use bohr_reduce::Cost;
 use serde_json::json;
 use std::fmt::Write;

@@ -1,0 +1,264 @@
+//! Names of global variables and of the fields in them, from a program's
+//! symbols and debug information.
+
+use gimli::Reader;
+use gimli::{
+    AttributeValue, DebuggingInformationEntry, Dwarf, EndianArcSlice, RunTimeEndian, Unit,
+};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::sync::Arc;
+
+type Bytes = EndianArcSlice<RunTimeEndian>;
+type Entry<'a> = DebuggingInformationEntry<Bytes>;
+
+/// A variable that is there for the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Global {
+    start: u64,
+    size: u64,
+    name: String,
+    /// Unit and offset of its type, if debug information knows it.
+    kind: Option<(usize, gimli::UnitOffset)>,
+}
+
+/// The global variables of one object, by address.
+pub struct Globals {
+    dwarf: Dwarf<Bytes>,
+    units: Vec<Unit<Bytes>>,
+    variables: Vec<Global>,
+    /// The lowest address that the object asks for.
+    base: u64,
+}
+
+/// Fields inside fields that are looked at; deeper ones are told by offset.
+const DEEPEST: usize = 8;
+
+impl Globals {
+    /// Of the object in these bytes; `None` if they are none.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Globals> {
+        let file = object::File::parse(bytes).ok()?;
+        let base = file.segments().map(|segment| segment.address()).min()?;
+        let load = |id: gimli::SectionId| -> Result<Bytes, gimli::Error> {
+            let data = file
+                .section_by_name(id.name())
+                .and_then(|section| section.uncompressed_data().ok())
+                .unwrap_or_default();
+            Ok(Bytes::new(Arc::from(&*data), RunTimeEndian::Little))
+        };
+        let dwarf = Dwarf::load(load).ok()?;
+        let mut units = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            units.extend(dwarf.unit(header));
+        }
+        let mut globals = Globals {
+            dwarf,
+            units,
+            variables: symbols(&file),
+            base,
+        };
+        globals.add_debug_information();
+        globals
+            .variables
+            .sort_by_key(|variable| (variable.start, variable.kind.is_some()));
+        Some(globals)
+    }
+
+    /// The name of the byte at `offset` from where the object was loaded.
+    #[must_use]
+    pub fn name(&self, offset: u64) -> Option<String> {
+        let address = self.base + offset;
+        let after = self
+            .variables
+            .partition_point(|variable| variable.start <= address);
+        let variable = self.variables[..after]
+            .iter()
+            .rev()
+            .find(|variable| address - variable.start < variable.size)?;
+        let mut name = variable.name.clone();
+        let left = match variable.kind {
+            Some((unit, kind)) => self.descend(unit, kind, address - variable.start, &mut name, 0),
+            None => address - variable.start,
+        };
+        if left > 0 {
+            name.push_str(&format!("+{left}"));
+        }
+        Some(name)
+    }
+
+    fn add_debug_information(&mut self) {
+        let mut found = Vec::new();
+        for (number, unit) in self.units.iter().enumerate() {
+            let mut entries = unit.entries();
+            while let Ok(Some(entry)) = entries.next_dfs() {
+                if entry.tag() == gimli::DW_TAG_variable {
+                    found.extend(self.variable(number, unit, entry));
+                }
+            }
+        }
+        self.variables.extend(found);
+    }
+
+    fn variable(&self, number: usize, unit: &Unit<Bytes>, entry: &Entry<'_>) -> Option<Global> {
+        let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
+            return None;
+        };
+        let mut operations = expression.operations(unit.encoding());
+        let start = match operations.next().ok()?? {
+            gimli::Operation::Address { address } => address,
+            gimli::Operation::AddressIndex { index } => self.dwarf.address(unit, index).ok()?,
+            _ => return None,
+        };
+        // A declaration outside a class says the rest of what is in it.
+        let declared = match entry.attr_value(gimli::DW_AT_specification) {
+            Some(AttributeValue::UnitRef(offset)) => unit.entry(offset).ok(),
+            _ => None,
+        };
+        let entry = declared.as_ref().unwrap_or(entry);
+        let kind = reference(entry)?;
+        Some(Global {
+            start,
+            size: self.size(unit, kind, 0)?,
+            name: self.text(unit, entry)?,
+            kind: Some((number, kind)),
+        })
+    }
+
+    fn text(&self, unit: &Unit<Bytes>, entry: &Entry<'_>) -> Option<String> {
+        let value = entry.attr_value(gimli::DW_AT_name)?;
+        let text = self.dwarf.attr_string(unit, value).ok()?;
+        Some(text.to_string_lossy().ok()?.into_owned())
+    }
+
+    fn size(&self, unit: &Unit<Bytes>, kind: gimli::UnitOffset, depth: usize) -> Option<u64> {
+        let entry = unit.entry(kind).ok()?;
+        if let Some(size) = number(&entry, gimli::DW_AT_byte_size) {
+            return Some(size);
+        }
+        if entry.tag() == gimli::DW_TAG_pointer_type {
+            return Some(8);
+        }
+        let inner = self.size(
+            unit,
+            reference(&entry).filter(|_| depth < DEEPEST)?,
+            depth + 1,
+        )?;
+        match entry.tag() {
+            gimli::DW_TAG_array_type => Some(inner * count(unit, kind)?),
+            _ => Some(inner),
+        }
+    }
+
+    /// Appends the fields and elements that lead to `offset`; what is left of it.
+    fn descend(
+        &self,
+        unit_number: usize,
+        kind: gimli::UnitOffset,
+        offset: u64,
+        name: &mut String,
+        depth: usize,
+    ) -> u64 {
+        let unit = &self.units[unit_number];
+        let Some(entry) = unit.entry(kind).ok().filter(|_| depth < DEEPEST) else {
+            return offset;
+        };
+        match entry.tag() {
+            gimli::DW_TAG_array_type => {
+                let element = reference(&entry);
+                let size = element.and_then(|element| self.size(unit, element, 0));
+                let (Some(element), Some(size @ 1..)) = (element, size) else {
+                    return offset;
+                };
+                name.push_str(&format!("[{}]", offset / size));
+                self.descend(unit_number, element, offset % size, name, depth + 1)
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+                match self.member(unit, kind, offset) {
+                    Some((field, start, inner)) => {
+                        name.push('.');
+                        name.push_str(&field);
+                        self.descend(unit_number, inner, offset - start, name, depth + 1)
+                    }
+                    None => offset,
+                }
+            }
+            _ => match reference(&entry) {
+                // Of a pointer the variable itself is meant, not what it points to.
+                Some(inner) if entry.tag() != gimli::DW_TAG_pointer_type => {
+                    self.descend(unit_number, inner, offset, name, depth + 1)
+                }
+                _ => offset,
+            },
+        }
+    }
+
+    /// The field that covers `offset`: its name, start and type.
+    fn member(
+        &self,
+        unit: &Unit<Bytes>,
+        kind: gimli::UnitOffset,
+        offset: u64,
+    ) -> Option<(String, u64, gimli::UnitOffset)> {
+        let mut tree = unit.entries_tree(Some(kind)).ok()?;
+        let mut children = tree.root().ok()?.children();
+        while let Ok(Some(child)) = children.next() {
+            let entry = child.entry();
+            if entry.tag() != gimli::DW_TAG_member {
+                continue;
+            }
+            let Some((start, inner)) =
+                number(entry, gimli::DW_AT_data_member_location).zip(reference(entry))
+            else {
+                continue;
+            };
+            let size = self.size(unit, inner, 0).unwrap_or(0);
+            if (start..start + size).contains(&offset) {
+                return Some((self.text(unit, entry)?, start, inner));
+            }
+        }
+        None
+    }
+}
+
+/// Variables that have a symbol.
+fn symbols(file: &object::File<'_>) -> Vec<Global> {
+    let data = file.symbols().filter(|symbol| {
+        symbol.kind() == SymbolKind::Data && symbol.size() > 0 && symbol.is_definition()
+    });
+    data.filter_map(|symbol| {
+        Some(Global {
+            start: symbol.address(),
+            size: symbol.size(),
+            name: symbol.name().ok()?.to_string(),
+            kind: None,
+        })
+    })
+    .collect()
+}
+
+/// The type that an entry refers to.
+fn reference(entry: &Entry<'_>) -> Option<gimli::UnitOffset> {
+    match entry.attr_value(gimli::DW_AT_type)? {
+        AttributeValue::UnitRef(offset) => Some(offset),
+        _ => None,
+    }
+}
+
+fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
+    entry.attr_value(name)?.udata_value()
+}
+
+/// How many elements an array has.
+fn count(unit: &Unit<Bytes>, array: gimli::UnitOffset) -> Option<u64> {
+    let mut tree = unit.entries_tree(Some(array)).ok()?;
+    let mut children = tree.root().ok()?.children();
+    let mut total = 1;
+    while let Ok(Some(child)) = children.next() {
+        let entry = child.entry();
+        let count = number(entry, gimli::DW_AT_count);
+        let bound = number(entry, gimli::DW_AT_upper_bound).map(|bound| bound + 1);
+        total *= count.or(bound)?;
+    }
+    Some(total)
+}

@@ -1,0 +1,28 @@
+//! What a failure takes. The run that failed says where the threads stood; this
+//! crate asks which of that mattered, by running the program again with the
+//! switches moved a little and seeing when the failure goes away.
+//!
+//! [`windows`](window::windows) finds, for every preemption of a failing run,
+//! the first moment at which it does harm and the moment from which on it does
+//! none: the piece of code that should have been one step. Where nobody is
+//! preempted, [`orders`](order::orders) finds the two moments that came in the
+//! wrong order. Both need somebody who can run the program, an [`Experimenter`].
+//! [`races`](race::races) needs the events alone.
+
+#![forbid(unsafe_code)]
+
+mod culprit;
+mod experiment;
+mod globals;
+mod moment;
+pub mod order;
+pub mod race;
+pub mod window;
+
+pub use culprit::Culprit;
+pub use experiment::{Experimenter, Observation};
+pub use globals::Globals;
+pub use moment::Moment;
+pub use order::{Order, orders};
+pub use race::{Race, races};
+pub use window::{Window, windows};

@@ -1,0 +1,262 @@
+//! The window of a preemption: between which two moments of a thread another
+//! one must come for the program to fail.
+//!
+//! The switch is moved to earlier and to later moments of the interrupted
+//! thread, and the program run each time. The last moment before the window
+//! *opens* it: without it, the interruption does no harm. The first moment
+//! behind it *closes* it: once it is over, neither. What other threads did in
+//! between and could not have left out is the *intrusion*. Together they are an
+//! atomicity violation (Lu, Park, Seo and Zhou, "Learning from Mistakes", ASPLOS
+//! 2008, call it that), found without knowing the program's variables or locks.
+
+use crate::culprit::{Culprit, REACH, Surroundings};
+use crate::experiment::{Experimenter, last_failing};
+use crate::moment::Moment;
+use bohr_event::control::{Recorded, Step};
+use bohr_event::{PlaceNumber, Schedule, Segment, ThreadPath};
+use bohr_reduce::{Execution, preemptions};
+use serde::Serialize;
+use std::ops::Range;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// Who is interrupted.
+    pub thread: ThreadPath,
+    /// The last moment that has to be before the interruption; `None` if the
+    /// thread need not have done anything.
+    pub opens: Option<Moment>,
+    /// The first moment that must not be before it; `None` if the thread ends
+    /// or waits before anything makes a difference.
+    pub closes: Option<Moment>,
+    /// The last that another thread has to do in between.
+    pub intrusion: Option<Moment>,
+    /// The variable that it is about, if one can be told.
+    pub culprit: Option<Culprit>,
+    /// At how many moments the interruption shows the failure.
+    pub width: u64,
+}
+
+/// The windows of all preemptions of a failing run, in the order in which they
+/// open.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn windows<E: Experimenter>(
+    run: &Recorded,
+    experimenter: &mut E,
+) -> Result<Vec<Window>, E::Error> {
+    let execution = Execution {
+        steps: &run.steps,
+        pending: &run.pending,
+    };
+    let found = preemptions(execution);
+    let windows = found
+        .into_iter()
+        .map(|segment| window(run, segment, experimenter));
+    windows.collect()
+}
+
+fn window<E: Experimenter>(
+    run: &Recorded,
+    segment: usize,
+    experimenter: &mut E,
+) -> Result<Window, E::Error> {
+    let segments = run.schedule.segments();
+    let interrupted = &segments[segment];
+    let thread = &interrupted.thread;
+    let before = events_before(segments, segment);
+    let between = needed(run, segment, experimenter)?;
+    let executed = before + interrupted.events;
+    let earlier = last_failing(interrupted.events, |distance| {
+        let moved = shifted(&run.schedule, segment, -(distance as i64));
+        let seen = experimenter.observe(&moved)?;
+        // Where a lock keeps the others out, they come later: that is not earlier.
+        let others = others_behind(&seen.run, thread, executed - distance);
+        Ok(seen.fails && others >= between.len())
+    })?;
+    let first = executed - earlier;
+    let late = last_harmful(run, segment, experimenter)?;
+    let opens = (earlier < interrupted.events).then(|| Moment::of(run, thread, first - 1));
+    let intrusion = between.end - 1;
+    let mut window = Window {
+        thread: thread.clone(),
+        opens: opens.flatten(),
+        closes: late.closes,
+        intrusion: (intrusion >= between.start).then(|| Moment::at(run, intrusion)),
+        culprit: None,
+        width: earlier + late.distance + 1,
+    };
+    let surroundings = Surroundings {
+        run,
+        thread,
+        between,
+        after: late.after,
+    };
+    window.culprit = surroundings.culprit();
+    Ok(window)
+}
+
+/// The latest switch that does harm.
+struct Late {
+    /// How much later it is.
+    distance: u64,
+    /// The moment that is too late.
+    closes: Option<Moment>,
+    /// What the thread does from there on if it is not interrupted.
+    after: Vec<Moment>,
+}
+
+fn last_harmful<E: Experimenter>(
+    run: &Recorded,
+    segment: usize,
+    experimenter: &mut E,
+) -> Result<Late, E::Error> {
+    let interrupted = &run.schedule.segments()[segment];
+    let thread = &interrupted.thread;
+    let executed = events_before(run.schedule.segments(), segment) + interrupted.events;
+    let mut passing = None;
+    let mut reached = u64::MAX;
+    let distance = last_failing(u64::from(u32::MAX), |distance| {
+        if distance > reached {
+            return Ok(false);
+        }
+        let moved = shifted(&run.schedule, segment, distance as i64);
+        let seen = experimenter.observe(&moved)?;
+        let ran = uninterrupted(&seen.run, thread, executed - 1);
+        if ran < distance {
+            // The thread waits or ends before: later switches are this one.
+            reached = reached.min(ran);
+            return Ok(false);
+        }
+        if !seen.fails {
+            passing = Some((distance, seen.run));
+        }
+        Ok(seen.fails)
+    })?;
+    let closing = passing.filter(|(passing, _)| *passing == distance + 1);
+    let from = executed + distance;
+    let later = closing.as_ref().map_or(run, |(_, run)| run);
+    let numbers = from..from + REACH as u64;
+    let after = numbers.map_while(|number| Moment::of(later, thread, number));
+    let mut after: Vec<Moment> = after.collect();
+    if after.is_empty() {
+        after.extend(about_to(run, thread, from));
+    }
+    Ok(Late {
+        distance,
+        closes: closing.and_then(|(_, run)| Moment::of(&run, thread, from)),
+        after,
+    })
+}
+
+/// What a thread would have done next when the run ended.
+fn about_to(run: &Recorded, thread: &ThreadPath, number: u64) -> Option<Moment> {
+    let own = |step: &&Step| run.threads.get(step.thread.position()) == Some(thread);
+    let step = run.pending.iter().find(own)?;
+    Some(Moment {
+        thread: thread.clone(),
+        number,
+        operation: step.operation,
+    })
+}
+
+/// How many events a thread executes in a row behind its event `number`.
+fn uninterrupted(run: &Recorded, thread: &ThreadPath, number: u64) -> u64 {
+    let Some((start, _)) = run.events_of(thread).nth(number as usize) else {
+        return 0;
+    };
+    let behind = run.steps.len() - start - 1;
+    let mine = (0..behind).take_while(|&distance| run.path(start + 1 + distance) == thread);
+    mine.count() as u64
+}
+
+/// The events of others behind a switch without which the run does not fail:
+/// up to where the interrupted thread has to go on, or to the end.
+fn needed<E: Experimenter>(
+    run: &Recorded,
+    segment: usize,
+    experimenter: &mut E,
+) -> Result<Range<usize>, E::Error> {
+    let segments = run.schedule.segments();
+    let events = |segments: &[Segment<PlaceNumber>]| {
+        let lengths = segments.iter().map(|segment| segment.events);
+        lengths.sum::<u64>() as usize
+    };
+    let start = events(&segments[..=segment]);
+    let Some(resumes) = next_of(segments, segment) else {
+        return Ok(start..run.steps.len());
+    };
+    let intruder = resumes - 1;
+    let thread = &segments[segment].thread;
+    let executed = events_before(segments, segment) + segments[segment].events;
+    let mut shortest = events(&segments[segment + 1..resumes]);
+    last_failing(segments[intruder].events - 1, |distance| {
+        let moved = shifted(&run.schedule, intruder, -(distance as i64));
+        let seen = experimenter.observe(&moved)?;
+        if seen.fails {
+            // Perhaps more than asked for: whoever waits for a lock lets its
+            // holder go on.
+            shortest = shortest.min(others_behind(&seen.run, thread, executed));
+        }
+        Ok(seen.fails)
+    })?;
+    Ok(start..start + shortest)
+}
+
+/// How many events others execute before a thread that has executed `number` of
+/// its own goes on.
+fn others_behind(run: &Recorded, thread: &ThreadPath, number: u64) -> usize {
+    let mut own = run.events_of(thread).map(|event| event.0);
+    let start = match number {
+        0 => 0,
+        _ => own
+            .nth(number as usize - 1)
+            .map_or(run.steps.len(), |last| last + 1),
+    };
+    own.next().unwrap_or(run.steps.len()).saturating_sub(start)
+}
+
+fn events_before(segments: &[Segment<PlaceNumber>], segment: usize) -> u64 {
+    let same = |other: &&Segment<PlaceNumber>| other.thread == segments[segment].thread;
+    let earlier = segments[..segment].iter().filter(same);
+    earlier.map(|other| other.events).sum()
+}
+
+/// The next segment of the same thread.
+pub(crate) fn next_of(segments: &[Segment<PlaceNumber>], segment: usize) -> Option<usize> {
+    let thread = &segments[segment].thread;
+    let behind = segments[segment + 1..]
+        .iter()
+        .position(|other| other.thread == *thread)?;
+    Some(segment + 1 + behind)
+}
+
+/// The schedule with the end of a segment moved: what its thread does more or
+/// less there, it does less or more in its next one.
+fn shifted(
+    schedule: &Schedule<PlaceNumber>,
+    segment: usize,
+    distance: i64,
+) -> Schedule<PlaceNumber> {
+    let mut segments = schedule.segments().to_vec();
+    let next = next_of(&segments, segment);
+    let mut change = |position: usize, distance: i64| {
+        let changed = &mut segments[position];
+        changed.events = changed.events.saturating_add_signed(distance);
+        changed.end = None;
+    };
+    change(segment, distance);
+    if let Some(next) = next {
+        change(next, -distance);
+    }
+    let kept = segments.into_iter().filter(|segment| segment.events > 0);
+    let mut moved: Schedule<PlaceNumber> = kept.collect();
+    for choice in schedule.choices() {
+        moved.choose(choice.clone());
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests;

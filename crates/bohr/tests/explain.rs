@@ -1,0 +1,79 @@
+//! Explaining failures of real programs: the sentence names the variable and
+//! the three lines that matter.
+
+mod controlled;
+
+use controlled::{Folder, read_source};
+use serde_json::{Value, json};
+
+/// The number of the first line that holds these words.
+fn line(name: &str, words: &str) -> String {
+    let source = read_source(name);
+    let number = source.lines().position(|line| line.contains(words));
+    format!("{name}.c:{}", 1 + number.expect("a line of the program"))
+}
+
+fn ends_with(value: &Value, line: &str) -> bool {
+    value["line"]
+        .as_str()
+        .is_some_and(|found| found.ends_with(line))
+}
+
+#[test]
+fn a_lost_update_is_told_by_its_variable_and_lines() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder
+        .bohr(&["explain", "program.bohr", "--json"])
+        .expect(0)
+        .json();
+    let [window] = &told["windows"].as_array().unwrap()[..] else {
+        panic!("one window: {told}")
+    };
+    let culprit = &window["culprit"];
+    let (read, written) = (
+        line("lost_update", "int seen"),
+        line("lost_update", "seen + 1"),
+    );
+    assert!(ends_with(&culprit["before"], &read), "{culprit}");
+    assert!(ends_with(&culprit["between"], &written), "{culprit}");
+    assert!(ends_with(&culprit["after"], &written), "{culprit}");
+    for part in ["before", "between", "after"] {
+        assert_eq!(culprit[part]["object"], json!("balance"));
+    }
+    assert_eq!(culprit["before"]["thread"], window["thread"]);
+    assert_ne!(culprit["between"]["thread"], window["thread"]);
+    assert_eq!(told["races"], json!([]), "the lock orders every access");
+}
+
+#[test]
+fn a_race_is_told_and_its_repair_has_none() {
+    let folder = Folder::empty();
+    folder.build("data_race", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let text = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    for words in ["It fails when", "▶", "thread 0:1", "Nothing orders"] {
+        assert!(text.text().contains(words), "{words}:\n{}", text.text());
+    }
+}
+
+#[test]
+fn a_deadlock_is_told_by_its_locks() {
+    let folder = Folder::empty();
+    folder.build("crossed_locks", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let text = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    let verdict = text.text();
+    let verdict = verdict.split("The run").next().unwrap();
+    assert!(verdict.contains("locks "), "{verdict}");
+    assert!(verdict.matches("thread 0:").count() >= 2, "{verdict}");
+}
+
+#[test]
+fn a_program_that_was_not_built_with_bohr_is_told_at_its_calls() {
+    let folder = Folder::with("lost_update", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let text = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    assert!(text.text().contains("unlocks lock"), "{}", text.text());
+}
