@@ -7,6 +7,7 @@ mod bench_build;
 mod bench_control;
 mod bench_simplify;
 mod bench_trace;
+mod bugs;
 mod csmith;
 mod demo;
 mod exports;
@@ -29,6 +30,7 @@ struct Command {
 
 const COMMANDS: &[Command] = &[
     bench::COMMAND,
+    bugs::COMMAND,
     csmith::COMMAND,
     demo::COMMAND,
     exports::COMMAND,

@@ -4,6 +4,8 @@
 
 mod hunt;
 
+pub use hunt::build_bohr;
+
 use crate::{Command, shell};
 use bohr_museum::{Compilers, Error, Exhibit, Variant};
 use std::fs;
@@ -68,7 +70,7 @@ fn build(names: &[String]) -> Result<(), String> {
 /// build, does not fail as it says, or whose twin fails is an error of the
 /// whole command; the others are measured all the same.
 fn measure(arguments: &[String]) -> Result<(), String> {
-    let (runs, names) = number_and_names("--runs", RUNS, arguments)?;
+    let (runs, names) = shell::number_and_rest("--runs", RUNS, arguments)?;
     let mut errors = Vec::new();
     for exhibit in chosen(names)? {
         match measure_one(&exhibit, runs) {
@@ -95,21 +97,6 @@ fn measure_one(exhibit: &Exhibit, runs: u32) -> Result<String, Error> {
     ))
 }
 
-/// Splits an option with a number off the names that follow it.
-fn number_and_names<'a>(
-    option: &str,
-    default: u32,
-    arguments: &'a [String],
-) -> Result<(u32, &'a [String]), String> {
-    match arguments {
-        [flag, count, names @ ..] if flag == option => match count.parse() {
-            Ok(number) if number > 0 => Ok((number, names)),
-            _ => Err(format!("{option} wants a number from 1 on, not `{count}`")),
-        },
-        names => Ok((default, names)),
-    }
-}
-
 /// Rewrites the table in the museum's guide.
 fn tour() -> Result<(), Error> {
     let path = bohr_museum::museum().join("README.md");
@@ -120,22 +107,4 @@ fn tour() -> Result<(), Error> {
     let guide = fs::read_to_string(&path).map_err(told)?;
     let fresh = bohr_museum::with_table(&guide, &bohr_museum::all()?)?;
     fs::write(&path, fresh).map_err(told)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_come_before_names() {
-        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-        let read = |text: &str| {
-            let words = words(text);
-            number_and_names("--runs", RUNS, &words).map(|(runs, names)| (runs, names.to_vec()))
-        };
-        assert_eq!(read("--runs 5 a b"), Ok((5, words("a b"))));
-        assert_eq!(read("a"), Ok((RUNS, words("a"))));
-        assert!(read("--runs none").is_err());
-        assert!(read("--runs 0").is_err());
-    }
 }

@@ -97,3 +97,36 @@ fn line(command: &Command) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
+
+/// Splits an option with a number off the words that follow it.
+pub fn number_and_rest<'a>(
+    option: &str,
+    default: u32,
+    arguments: &'a [String],
+) -> Result<(u32, &'a [String]), String> {
+    match arguments {
+        [flag, count, rest @ ..] if flag == option => match count.parse() {
+            Ok(number) if number > 0 => Ok((number, rest)),
+            _ => Err(format!("{option} wants a number from 1 on, not `{count}`")),
+        },
+        rest => Ok((default, rest)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_come_before_names() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        let read = |text: &str| {
+            let words = words(text);
+            number_and_rest("--runs", 7, &words).map(|(runs, names)| (runs, names.to_vec()))
+        };
+        assert_eq!(read("--runs 5 a b"), Ok((5, words("a b"))));
+        assert_eq!(read("a"), Ok((7, words("a"))));
+        assert!(read("--runs none").is_err());
+        assert!(read("--runs 0").is_err());
+    }
+}

@@ -52,6 +52,8 @@ pub struct Replays {
     pub first_other: Option<(u64, Reproduction)>,
     /// Whether all runs had the same sequence of segments and choices.
     pub same_hash: bool,
+    /// Hash of that of the first.
+    pub hash: Option<u64>,
 }
 
 /// What a closer look at a bug shows.
@@ -177,7 +179,6 @@ pub(crate) fn repeat(
 struct Counting {
     result: Replays,
     judged: Option<(Outcome, u64, Reproduction)>,
-    hash: Option<u64>,
 }
 
 impl Counting {
@@ -199,7 +200,7 @@ impl Counting {
             _ => compare(report, bug, atlas),
         };
         self.judged = Some((report.outcome.clone(), report.events, known.clone()));
-        let first = *self.hash.get_or_insert(report.hash);
+        let first = *self.result.hash.get_or_insert(report.hash);
         self.result.same_hash =
             first == report.hash && (self.result.runs == 0 || self.result.same_hash);
         self.result.runs += 1;

@@ -25,7 +25,7 @@ const CARRIERS: [&str; 9] = [
 ];
 
 /// Where the sources of the languages' own libraries lie.
-const LIBRARIES: [&str; 3] = ["/rustc/", "/usr/include/", "/usr/lib/"];
+const LIBRARIES: [&str; 4] = ["/rustc/", "library/", "/usr/include/", "/usr/lib/"];
 
 /// A failure, as bohr tells it.
 #[derive(Clone, Debug, PartialEq)]

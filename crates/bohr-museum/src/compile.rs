@@ -17,7 +17,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Variant::Buggy => "buggy",
             Variant::Fixed => "fixed",

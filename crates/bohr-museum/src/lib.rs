@@ -29,6 +29,8 @@ mod manifest;
 mod measure;
 mod native;
 mod papers;
+mod real_bug;
+mod replay;
 mod source;
 mod tour;
 
@@ -43,5 +45,7 @@ pub use manifest::{
 pub use measure::{fingerprint, measure, record};
 pub use native::{Outcome, Run, run_once};
 pub use papers::{Cell, Footnote, Paper, Papers, Table};
+pub use real_bug::{RealBug, Showing, real_bugs, real_bugs_folder};
+pub use replay::{Replays, replay};
 pub use source::Source;
 pub use tour::{table, with_table};

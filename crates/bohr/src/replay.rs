@@ -85,6 +85,7 @@ fn as_json(bug: &Bug, replays: &Replays) -> serde_json::Value {
         "runs": replays.runs,
         "reproduced": replays.reproduced,
         "same_schedule": replays.same_hash,
+        "schedule": replays.hash.map(|hash| format!("{hash:016x}")),
         "kind": bug.signature.kind_name(),
         "signature": signature_tag(&bug.signature),
         "events": bug.failing_event(),

@@ -1,7 +1,7 @@
 //! `cargo xtask museum hunt`: builds exhibits and twins with bohr, hunts them,
 //! and holds what was found against the manifests.
 
-use super::{chosen, number_and_names};
+use super::chosen;
 use crate::{install, shell};
 use bohr_museum::{Compilers, Error, Exhibit, Report, Variant, Verdict};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const TWIN_SHARE: u32 = 3;
 /// than its manifest says, or whose twin fails is an error of the command,
 /// named at the end; the others are hunted all the same.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let (seconds, names) = number_and_names("--seconds", SECONDS, arguments)?;
+    let (seconds, names) = shell::number_and_rest("--seconds", SECONDS, arguments)?;
     let exhibits = chosen(names)?;
     let bohr = build_bohr()?;
     let mut wrong = Vec::new();
@@ -40,7 +40,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-fn build_bohr() -> Result<PathBuf, String> {
+/// Builds bohr as it is used, and returns its path.
+pub fn build_bohr() -> Result<PathBuf, String> {
     install::for_building()?;
     let packages = ["-p", "bohr", "-p", "bohr-instrument", "-p", "bohr-runtime"];
     shell::run(
@@ -48,9 +49,7 @@ fn build_bohr() -> Result<PathBuf, String> {
             .args(["build", "--quiet", "--release"])
             .args(packages),
     )?;
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| shell::root().join("target"), PathBuf::from);
-    Ok(target.join("release/bohr"))
+    Ok(shell::built("release").join("bohr"))
 }
 
 /// What to say about the exhibit and its twin if both are right.
