@@ -52,6 +52,11 @@ pub enum ExploreError {
     /// The budget was spent before a single run had ended.
     #[error("no run came to its end within {0:?}")]
     NoRunEnded(std::time::Duration),
+    /// The runtime does not see the hooks of the profile.
+    #[error(
+        "the runtime finds no hooks in the control profile: they are of different versions of bohr"
+    )]
+    NotHooked,
     /// The recorded failure does not come again.
     #[error("the recorded schedule does not show the recorded failure")]
     NotReproduced,
@@ -118,6 +123,7 @@ impl Diagnosis for ExploreError {
             ExploreError::OtherBuild { .. } => {
                 "`bohr replay --adapt BUG` follows the old schedule as far as it goes".to_string()
             }
+            ExploreError::NotHooked => "install bohr, bohr-lower and libbohr_runtime.so of one version, and remove the cached profile".to_string(),
             ExploreError::NotReproduced => "`bohr replay BUG` says where it differs".to_string(),
             _ => return None,
         };

@@ -1,11 +1,13 @@
 //! What is run, with what, and by which rules: everything of a run but its schedule.
 
 use crate::atlas::Atlas;
-use crate::bug_file::{Bug, Invocation, Oracle};
+use crate::bug_file::{Bug, ControlMode, Invocation, Oracle};
 use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::target::Target;
-use bohr_event::control::{Backend, Detailing, Job, Limits, Output, Policy, RunReport};
+use bohr_event::control::{
+    Backend, Detailing, Job, Limits, LoadedObject, Output, Policy, RunReport,
+};
 use bohr_program::Program;
 use bohr_schedule::Plan;
 use std::ops::ControlFlow;
@@ -82,7 +84,16 @@ impl Subject {
     /// If it does not come to its fork point.
     pub fn serve(&self, voice: Voice, go_on: &dyn Fn() -> bool) -> Result<Server, ExploreError> {
         let server = Server::start(&self.target, &self.invocation, voice, self.patience, go_on)?;
-        Ok(server)
+        let objects = &server.ready().objects;
+        let hooked = objects
+            .iter()
+            .any(|object| matches!(object, LoadedObject::Sites { .. }));
+        let promised = matches!(self.target.identity.mode, ControlMode::Accesses { .. });
+        match promised && !hooked {
+            // Without its accesses it would seem to have no bugs.
+            true => Err(ExploreError::NotHooked),
+            false => Ok(server),
+        }
     }
 
     /// The places of a server's process.

@@ -71,3 +71,18 @@ fn a_rebuild_of_the_same_sources_replays_and_a_changed_one_adapts() {
         .json();
     assert!(!adapted["bug_file"].is_null(), "{adapted}");
 }
+
+#[test]
+fn a_profile_whose_hooks_the_runtime_does_not_see_is_refused() {
+    let folder = built(&[]);
+    folder.bohr(&["profile", "./program"]).expect(0);
+    let profiles = std::fs::read_dir(folder.path("cache/profiles")).unwrap();
+    let profile = profiles.map(|entry| entry.unwrap().path()).next().unwrap();
+    // What a runtime of another version sees: a program without hooks.
+    std::fs::copy(folder.path("program"), profile.join("program")).unwrap();
+    let refusal = folder.bohr(&["hunt", "--", "./program"]).expect(2);
+    assert!(
+        refusal.messages().contains("different versions"),
+        "{refusal}"
+    );
+}
