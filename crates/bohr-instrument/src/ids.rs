@@ -129,7 +129,7 @@ fn is_local(function: FunctionValue<'_>) -> bool {
 }
 
 /// rustc leaves its version in every module it writes.
-fn is_rust(module: &Module<'_>) -> bool {
+pub(crate) fn is_rust(module: &Module<'_>) -> bool {
     module.get_global_metadata("llvm.ident").iter().any(|node| {
         node.get_node_values().iter().flatten().any(|value| {
             value.is_metadata_value()

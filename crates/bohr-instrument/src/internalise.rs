@@ -126,7 +126,7 @@ unsafe fn leave_comdat(value: LLVMValueRef) -> bool {
 }
 
 /// Functions, variables, aliases and ifuncs that are defined here.
-fn definitions(module: &Module<'_>) -> Vec<LLVMValueRef> {
+pub(crate) fn definitions(module: &Module<'_>) -> Vec<LLVMValueRef> {
     let raw = module.as_mut_ptr();
     // SAFETY: the four lists belong to a live module and end with null.
     unsafe {
@@ -165,8 +165,25 @@ pub(crate) fn name_of(value: LLVMValueRef) -> String {
 
 /// Names that the module mentions outside of ordinary references.
 fn used_names(module: &Module<'_>) -> HashSet<String> {
+    let mut names = marked_as_used(module);
+    add_words(&mut names, &module_assembly(module));
+    for function in module.get_functions() {
+        for block in function.get_basic_block_iter() {
+            for instruction in block.get_instructions() {
+                add_words(&mut names, &assembly_of_call(instruction.as_value_ref()));
+            }
+        }
+    }
+    names
+}
+
+/// Lists of symbols that no optimiser may drop.
+pub(crate) const USED_LISTS: [&str; 2] = ["llvm.used", "llvm.compiler.used"];
+
+/// The names in those lists.
+pub(crate) fn marked_as_used(module: &Module<'_>) -> HashSet<String> {
     let mut names: HashSet<String> = HashSet::new();
-    for list in ["llvm.used", "llvm.compiler.used"] {
+    for list in USED_LISTS {
         let elements = module
             .get_global(list)
             .and_then(|list| list.get_initializer());
@@ -179,18 +196,10 @@ fn used_names(module: &Module<'_>) -> HashSet<String> {
             }
         }
     }
-    add_words(&mut names, &module_assembly(module));
-    for function in module.get_functions() {
-        for block in function.get_basic_block_iter() {
-            for instruction in block.get_instructions() {
-                add_words(&mut names, &assembly_of_call(instruction.as_value_ref()));
-            }
-        }
-    }
     names
 }
 
-fn add_words(names: &mut HashSet<String>, assembly: &str) {
+pub(crate) fn add_words(names: &mut HashSet<String>, assembly: &str) {
     let is_symbol = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
     names.extend(
         assembly
@@ -200,7 +209,7 @@ fn add_words(names: &mut HashSet<String>, assembly: &str) {
     );
 }
 
-fn module_assembly(module: &Module<'_>) -> String {
+pub(crate) fn module_assembly(module: &Module<'_>) -> String {
     let mut length = 0;
     // SAFETY: LLVM returns text that lives as long as the module.
     unsafe {

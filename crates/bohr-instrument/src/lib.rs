@@ -11,8 +11,9 @@
 //! 4. [`hooks`]: put a switchable hook before those that may be shared; accesses
 //!    to private [`stack`] slots never have one.
 //! 5. [`gates`]: let the runtime leave out thread bodies and marked blocks.
-//! 6. [`optimise`], [`emit`]: the rest of the user's pipeline and code generation;
-//!    [`tables`] describe the result to the runtime.
+//! 6. [`generate`]: the rest of the user's pipeline ([`optimise`]) at the user's own
+//!    [`level`] and machine code ([`emit`]), in pieces ([`partition`], [`split`]) on
+//!    all processors; [`tables`] describe the result to the runtime.
 //! 7. [`relink`]: link again, then check and complete the [`stubs`].
 //!
 //! [`profile`] runs them all for the program `bohr-lower`; [`report`] tells about it.
@@ -37,17 +38,21 @@ pub mod constructors;
 pub mod diagnostics;
 pub mod emit;
 pub mod gates;
+pub mod generate;
 pub mod hooks;
 pub mod ids;
 pub mod internalise;
+pub mod level;
 pub mod lower;
 pub mod merge;
 pub mod optimise;
 pub mod outside;
+pub mod partition;
 pub mod profile;
 pub mod relink;
 pub mod report;
 pub mod sites;
+pub mod split;
 pub mod stack;
 pub mod stubs;
 pub mod tables;

@@ -9,7 +9,9 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::hooks::has_attribute;
-use crate::{ids, internalise};
+use crate::level::Level;
+use crate::{ids, internalise, level};
+use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -20,6 +22,9 @@ use inkwell::targets::{
 };
 use inkwell::values::AsValueRef;
 use std::collections::BTreeSet;
+
+/// What the merged module is called.
+const NAME: &str = "bohr";
 
 /// The bitcode of one object, with the name to speak of it.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +96,7 @@ pub fn merge<'ctx>(
     let mut excluded: Vec<Excluded> = Vec::new();
     let module = loop {
         let left_out = excluded.iter().map(|excluded| excluded.part).collect();
-        match link(context, parts, &left_out, &diagnostics)? {
+        match link(context, parts, &left_out, &diagnostics, true)? {
             Ok(module) => break module,
             // A failed link leaves a half-changed module: begin again without the part.
             Err(failure) => excluded.push(failure),
@@ -109,31 +114,76 @@ fn link<'ctx>(
     parts: &[Part<'_>],
     left_out: &BTreeSet<PartIndex>,
     diagnostics: &Diagnostics<'_>,
+    in_pairs: bool,
 ) -> Result<Result<Module<'ctx>, Excluded>, MergeError> {
     let mut modules = Vec::with_capacity(parts.len());
     for (index, part) in (0..).map(PartIndex).zip(parts) {
         if !left_out.contains(&index) {
-            modules.push((index, parse(context, part, diagnostics)?));
+            let module = parse(context, part, diagnostics)?;
+            level::note(context, &module);
+            modules.push((index, module));
         }
     }
     let named: Vec<&Module<'ctx>> = modules.iter().map(|(_, module)| module).collect();
     ids::name_functions(context, &named);
 
-    let merged = context.create_module("bohr");
-    let mut first = true;
-    for (part, module) in modules {
-        if first {
-            merged.set_triple(&module.get_triple());
-            merged.set_data_layout(&module.get_data_layout());
-            first = false;
-        }
-        // Compilers spell the same target differently (`pc`, `unknown`).
-        module.set_triple(&merged.get_triple());
-        if let Err(reason) = link_one(&merged, module, diagnostics) {
-            return Ok(Err(Excluded { part, reason }));
-        }
+    let Some((_, first)) = modules.first() else {
+        return Ok(Ok(context.create_module(NAME)));
+    };
+    // Compilers spell the same target differently (`pc`, `unknown`).
+    let triple = first.get_triple();
+    for (_, module) in &modules {
+        module.set_triple(&triple);
     }
+    let merged = if in_pairs {
+        match join_pairs(modules, diagnostics) {
+            Some(module) => module,
+            None => return link(context, parts, left_out, diagnostics, false),
+        }
+    } else {
+        match join_in_turn(modules, diagnostics) {
+            Ok(module) => module,
+            Err(excluded) => return Ok(Err(excluded)),
+        }
+    };
+    merged.set_name(NAME);
+    merged.set_source_file_name(NAME);
     Ok(Ok(merged))
+}
+
+/// LLVM looks through all of the first module for every module that joins it:
+/// with one part after another that is most of the work for a thousand parts.
+/// Neighbours join, so everything stays in the order of the parts.
+fn join_pairs<'ctx>(
+    modules: Vec<(PartIndex, Module<'ctx>)>,
+    diagnostics: &Diagnostics<'_>,
+) -> Option<Module<'ctx>> {
+    let mut modules: Vec<Module<'ctx>> = modules.into_iter().map(|(_, module)| module).collect();
+    while modules.len() > 1 {
+        let mut joined = Vec::with_capacity(modules.len().div_ceil(2));
+        let mut rest = modules.into_iter();
+        while let Some(one) = rest.next() {
+            if let Some(other) = rest.next() {
+                link_one(&one, other, diagnostics).ok()?;
+            }
+            joined.push(one);
+        }
+        modules = joined;
+    }
+    modules.pop()
+}
+
+/// One after the other, to find the part that does not fit.
+fn join_in_turn<'ctx>(
+    modules: Vec<(PartIndex, Module<'ctx>)>,
+    diagnostics: &Diagnostics<'_>,
+) -> Result<Module<'ctx>, Excluded> {
+    let mut modules = modules.into_iter();
+    let (_, merged) = modules.next().expect("the caller has seen a first module");
+    for (part, module) in modules {
+        link_one(&merged, module, diagnostics).map_err(|reason| Excluded { part, reason })?;
+    }
+    Ok(merged)
 }
 
 /// Links a module into another of the same context.
@@ -200,7 +250,7 @@ fn remove_unused(module: &Module<'_>) -> Result<(), MergeError> {
     } else {
         ""
     };
-    let machine = target_machine(RelocMode::Static).map_err(MergeError::Invalid)?;
+    let machine = target_machine(RelocMode::Static, Level::Default).map_err(MergeError::Invalid)?;
     module
         .run_passes(
             &format!("{split}elim-avail-extern,globaldce"),
@@ -218,7 +268,7 @@ fn remove_unused(module: &Module<'_>) -> Result<(), MergeError> {
 ///
 /// # Errors
 /// If this LLVM was built without x86.
-pub fn target_machine(relocation: RelocMode) -> Result<TargetMachine, String> {
+pub fn target_machine(relocation: RelocMode, level: Level) -> Result<TargetMachine, String> {
     Target::initialize_x86(&InitializationConfig::default());
     let triple = TargetTriple::create("x86_64-unknown-linux-gnu");
     let target = Target::from_triple(&triple).map_err(|message| message.to_string())?;
@@ -227,7 +277,12 @@ pub fn target_machine(relocation: RelocMode) -> Result<TargetMachine, String> {
             &triple,
             "x86-64",
             "",
-            inkwell::OptimizationLevel::Default,
+            match level {
+                Level::None => OptimizationLevel::None,
+                Level::Less => OptimizationLevel::Less,
+                Level::Default => OptimizationLevel::Default,
+                Level::Aggressive => OptimizationLevel::Aggressive,
+            },
             relocation,
             CodeModel::Default,
         )

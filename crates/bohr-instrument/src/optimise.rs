@@ -2,17 +2,18 @@
 //!
 //! A thin fat object holds the module after simplification (inlining, scalar
 //! replacement, redundancy elimination) and before vectorisation, unrolling and
-//! the passes that tidy up after them. This is that second half as `-O2` has
-//! it, without the clean-ups of whole modules. Functions that the user left
-//! unoptimised carry an attribute that makes every pass leave them alone.
+//! the passes that tidy up after them. This is that second half, at the level
+//! that the user chose, without the clean-ups of whole modules. What the user
+//! left unoptimised stays as it is.
 
 use crate::constructors;
+use crate::level::Level;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 
 /// Inlining concerns only the questions that gates ask.
-const FIRST: &str = "always-inline,rpo-function-attrs,recompute-globalsaa";
+const FIRST: &str = "always-inline,rpo-function-attrs";
 
 const FUNCTION: &[&str] = &[
     "drop-unnecessary-assumes",
@@ -49,23 +50,60 @@ const FUNCTION: &[&str] = &[
 
 const LAST: &str = "globaldce,constmerge,cg-profile,rel-lookup-table-converter";
 
-/// Runs it over a module.
+/// What every function needs before modules are taken apart: the questions that
+/// gates ask become part of their functions, and constructors become data.
 ///
 /// # Errors
 /// With LLVM's words if a pass refuses, which would be our bug.
-pub fn optimise(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String> {
+pub fn prepare(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String> {
     constructors::place(module);
-    let functions = FUNCTION.join(",");
+    run(module, machine, FIRST, false)
+}
+
+/// Runs the pipeline of a level over a module that was prepared.
+///
+/// # Errors
+/// With LLVM's words if a pass refuses, which would be our bug.
+pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: Level) -> Result<(), String> {
+    if level == Level::None {
+        return Ok(());
+    }
+    let functions: Vec<String> = FUNCTION
+        .iter()
+        .filter_map(|pass| at_level(pass, level))
+        .collect();
+    let functions = functions.join(",");
+    let passes = format!("recompute-globalsaa,function<eager-inv>({functions}),{LAST}");
+    run(module, machine, &passes, level > Level::Less)
+}
+
+/// A pass of `-O2` as another level has it: `-O1` makes vectors only where the
+/// source asks for them.
+fn at_level(pass: &str, level: Level) -> Option<String> {
+    match level {
+        Level::None | Level::Less if pass == "slp-vectorizer" => None,
+        Level::None | Level::Less => Some(
+            pass.replace("no-interleave-forced-only", "interleave-forced-only")
+                .replace("no-vectorize-forced-only", "vectorize-forced-only")
+                .replace("<O2>", "<O1>"),
+        ),
+        Level::Default => Some(pass.to_string()),
+        Level::Aggressive => Some(pass.replace("<O2>", "<O3>")),
+    }
+}
+
+fn run(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    passes: &str,
+    vectors: bool,
+) -> Result<(), String> {
     let options = PassBuilderOptions::create();
-    options.set_loop_vectorization(true);
-    options.set_loop_slp_vectorization(true);
-    options.set_loop_interleaving(true);
+    options.set_loop_vectorization(vectors);
+    options.set_loop_slp_vectorization(vectors);
+    options.set_loop_interleaving(vectors);
     options.set_loop_unrolling(true);
     module
-        .run_passes(
-            &format!("{FIRST},function<eager-inv>({functions}),{LAST}"),
-            machine,
-            options,
-        )
+        .run_passes(passes, machine, options)
         .map_err(|message| message.to_string())
 }

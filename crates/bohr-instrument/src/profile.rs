@@ -3,15 +3,18 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::gates::{self, Numbered};
+use crate::generate::GenerateError;
 use crate::hooks::{self, HookCount, Unhooked};
 use crate::internalise::assembly_of_call;
+use crate::level::Level;
 use crate::merge::{self, Excluded, MergeError, Part, PartIndex, merge, target_machine};
 use crate::outside::Outside;
+use crate::partition::Cut;
 use crate::relink::{Objects, RelinkError, relink};
 use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
-use crate::{emit, lower, optimise};
+use crate::{emit, generate, level, lower};
 use bohr_bundle::{Bundle, BundleError, Content, NativeReason, OutputKind, PartId};
 use bohr_event::{Diagnosis, Fault};
 use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict};
@@ -19,7 +22,7 @@ use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::Module;
-use inkwell::targets::{RelocMode, TargetMachine};
+use inkwell::targets::RelocMode;
 use inkwell::values::AsValueRef;
 use std::collections::HashMap;
 use std::fs;
@@ -89,6 +92,12 @@ pub enum ProfileError {
         /// What LLVM said.
         message: String,
     },
+}
+
+impl From<GenerateError> for ProfileError {
+    fn from(GenerateError { step, message }: GenerateError) -> ProfileError {
+        ProfileError::Llvm { step, message }
+    }
 }
 
 impl Diagnosis for ProfileError {
@@ -218,13 +227,25 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     };
     report.seconds.insert("gates", clock.step());
 
-    let compiler = Compiler::new(&context, bundle.link().output)?;
-    let instrumented = vec![
-        compiler.compile(&merged.module, &mut report, &mut clock)?,
-        compiler.assemble(&tables)?,
-    ];
-    let alone = compiler.compile_alone(&merged.excluded, &bitcode, &mut report)?;
     drop(sites);
+    let relocation = relocation(bundle.link().output);
+    let alone = compile_alone(
+        &context,
+        &merged.excluded,
+        &bitcode,
+        relocation,
+        &mut report,
+    )?;
+    let diagnostics = Diagnostics::collect(&context);
+    merged
+        .module
+        .verify()
+        .map_err(|message| llvm("inserting hooks")(message.to_string()))?;
+    let tables = assemble(&context, &tables, relocation, &diagnostics)
+        .map_err(llvm("writing the tables"))?;
+    let mut instrumented =
+        generate::objects(merged.module, relocation, Cut::default(), &diagnostics)?;
+    instrumented.push(tables);
     report.seconds.insert("code", clock.step());
 
     let scratch =
@@ -344,64 +365,43 @@ fn llvm(step: &'static str) -> impl Fn(String) -> ProfileError {
     move |message| ProfileError::Llvm { step, message }
 }
 
-/// Code generation with one machine.
-struct Compiler<'ctx> {
-    context: &'ctx Context,
-    machine: TargetMachine,
-    diagnostics: Diagnostics<'ctx>,
+fn relocation(output: OutputKind) -> RelocMode {
+    match output {
+        OutputKind::SharedLibrary => RelocMode::PIC,
+        OutputKind::Executable | OutputKind::PositionIndependent => RelocMode::Static,
+    }
 }
 
-impl<'ctx> Compiler<'ctx> {
-    fn new(context: &'ctx Context, output: OutputKind) -> Result<Compiler<'ctx>, ProfileError> {
-        let relocation = match output {
-            OutputKind::SharedLibrary => RelocMode::PIC,
-            OutputKind::Executable | OutputKind::PositionIndependent => RelocMode::Static,
-        };
-        Ok(Compiler {
-            context,
-            machine: target_machine(relocation).map_err(llvm("finding the machine"))?,
-            diagnostics: Diagnostics::collect(context),
-        })
-    }
+fn assemble(
+    context: &Context,
+    tables: &Tables,
+    relocation: RelocMode,
+    diagnostics: &Diagnostics<'_>,
+) -> Result<Vec<u8>, String> {
+    let machine = target_machine(relocation, Level::Default)?;
+    let module = context.create_module("bohr-tables");
+    module.set_triple(&machine.get_triple());
+    module.set_inline_assembly(&tables::assembly(tables));
+    emit::object(&module, &machine, diagnostics)
+}
 
-    fn compile(
-        &self,
-        module: &Module<'ctx>,
-        report: &mut Report,
-        clock: &mut Clock,
-    ) -> Result<Vec<u8>, ProfileError> {
-        let verify = |module: &Module<'_>| module.verify().map_err(|message| message.to_string());
-        verify(module).map_err(llvm("inserting hooks"))?;
-        optimise::optimise(module, &self.machine).map_err(llvm("optimising"))?;
-        report.seconds.insert("optimise", clock.step());
-        emit::object(module, &self.machine, &self.diagnostics).map_err(llvm("code generation"))
+/// Compiles parts that could not be merged, without hooks.
+fn compile_alone(
+    context: &Context,
+    excluded: &[Excluded],
+    bitcode: &Bitcode,
+    relocation: RelocMode,
+    report: &mut Report,
+) -> Result<HashMap<PartId, Vec<u8>>, ProfileError> {
+    let diagnostics = Diagnostics::collect(context);
+    let mut objects = HashMap::new();
+    for Excluded { part, reason } in excluded {
+        let (id, part) = bitcode.part(*part);
+        let module = merge::parse(context, &part, &diagnostics)?;
+        level::note(context, &module);
+        objects.insert(id, generate::object(&module, relocation, &diagnostics)?);
+        let (part, reason) = (part.name.to_string(), reason.clone());
+        report.uninstrumented.push(Uninstrumented { part, reason });
     }
-
-    fn assemble(&self, tables: &Tables) -> Result<Vec<u8>, ProfileError> {
-        let module = self.context.create_module("bohr-tables");
-        module.set_triple(&self.machine.get_triple());
-        module.set_inline_assembly(&tables::assembly(tables));
-        emit::object(&module, &self.machine, &self.diagnostics).map_err(llvm("writing the tables"))
-    }
-
-    /// Compiles parts that could not be merged, without hooks.
-    fn compile_alone(
-        &self,
-        excluded: &[Excluded],
-        bitcode: &Bitcode,
-        report: &mut Report,
-    ) -> Result<HashMap<PartId, Vec<u8>>, ProfileError> {
-        let mut objects = HashMap::new();
-        for Excluded { part, reason } in excluded {
-            let (id, part) = bitcode.part(*part);
-            let module = merge::parse(self.context, &part, &self.diagnostics)?;
-            optimise::optimise(&module, &self.machine).map_err(llvm("optimising"))?;
-            let object = emit::object(&module, &self.machine, &self.diagnostics)
-                .map_err(llvm("code generation"))?;
-            objects.insert(id, object);
-            let (part, reason) = (part.name.to_string(), reason.clone());
-            report.uninstrumented.push(Uninstrumented { part, reason });
-        }
-        Ok(objects)
-    }
+    Ok(objects)
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub(super) struct Request {
     /// Objects should carry bitcode.
     pub(super) fat_objects: bool,
+    /// How far clang optimises, as one digit.
+    pub(super) level: char,
     /// A link, if there is one, goes through bohr's linker step.
     pub(super) link_step: bool,
     /// The linker that the user named; a path wins over a name.
@@ -132,6 +134,7 @@ impl Request {
                 || reader.own_lto
                 || reader.other_assembler
                 || reader.saves_temporaries),
+            level: reader.level.unwrap_or('0'),
             link_step: !reader.untouched,
             linker: reader.linker_path.or(reader.linker_name),
             prefixes: reader.prefixes,
@@ -146,6 +149,7 @@ struct Reader {
     own_lto: bool,
     other_assembler: bool,
     saves_temporaries: bool,
+    level: Option<char>,
     linker_name: Option<String>,
     linker_path: Option<String>,
     prefixes: Vec<PathBuf>,
@@ -179,7 +183,24 @@ impl Reader {
             self.own_lto = true;
         } else if let Some(prefix) = word.strip_prefix("-B") {
             self.prefixes.push(prefix.into());
+        } else if let Some(level) = word.strip_prefix("-O") {
+            self.level = level_of(level).or(self.level);
         }
+    }
+}
+
+/// Sizes are `-O2` with attributes of their own.
+fn level_of(level: &str) -> Option<char> {
+    match level {
+        "" | "g" => Some('1'),
+        "s" | "z" => Some('2'),
+        "fast" => Some('3'),
+        digits => match digits.parse::<u32>().ok()? {
+            0 => Some('0'),
+            1 => Some('1'),
+            2 => Some('2'),
+            _ => Some('3'),
+        },
     }
 }
 
@@ -278,6 +299,24 @@ mod tests {
             assert_eq!(read(line), (false, true), "{line}");
         }
         assert_eq!(read("-flto -fno-lto a.c"), (true, true));
+    }
+
+    #[test]
+    fn the_last_level_counts() {
+        for (line, level) in [
+            ("-c a.c", '0'),
+            ("-O2 -c a.c", '2'),
+            ("-O3 -O0 a.c", '0'),
+            ("-O a.c", '1'),
+            ("-Og a.c", '1'),
+            ("-Os a.c", '2'),
+            ("-Ofast a.c", '3'),
+            ("-O7 a.c", '3'),
+            ("-o -O3 a.c", '0'),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(Request::read(&words).level, level, "{line}");
+        }
     }
 
     #[test]

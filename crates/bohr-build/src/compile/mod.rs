@@ -22,6 +22,20 @@ use std::process::{Command, ExitCode};
 /// for through the driver, the linker would be told to optimise again.
 const FAT_OBJECT: [&str; 4] = ["-Xclang", "-flto=thin", "-Xclang", "-ffat-lto-objects"];
 
+/// Every function carries the level that it was compiled at, for the half of
+/// the pipeline that comes after the bitcode was taken out. An attribute that
+/// LLVM does not know changes nothing.
+fn level_attribute(level: char) -> [String; 4] {
+    let attribute = format!("bohr-level={level}");
+    let front_end = || "-Xclang".to_owned();
+    [
+        front_end(),
+        "-default-function-attr".into(),
+        front_end(),
+        attribute,
+    ]
+}
+
 /// Becomes clang or clang++.
 pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let clang = toolchain::clang(tool == Tool::Cxx)?;
@@ -32,6 +46,7 @@ pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildE
     command.args(quiet.then_some("--start-no-unused-arguments"));
     if request.fat_objects {
         command.args(FAT_OBJECT);
+        command.args(level_attribute(request.level));
     }
     if let Some(linker) = linker {
         let step = PrivateLinks::open()?.path("bohr-ld");

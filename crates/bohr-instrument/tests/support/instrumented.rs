@@ -8,12 +8,13 @@ use bohr_instrument::gates::{self, Numbered, ReportedGate};
 use bohr_instrument::hooks::{HookCount, insert};
 use bohr_instrument::inkwell::context::Context;
 use bohr_instrument::inkwell::targets::RelocMode;
+use bohr_instrument::level::Level;
 use bohr_instrument::lower::lower;
 use bohr_instrument::merge::{merge, target_machine};
 use bohr_instrument::relink::complete_stubs;
 use bohr_instrument::sites::ModuleSites;
 use bohr_instrument::tables::{Tables, assembly};
-use bohr_instrument::{emit, optimise};
+use bohr_instrument::{emit, generate};
 use bohr_program::{Gates, Sharing};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,10 +47,9 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
         gates: gates.gates.len() as u32,
         vectors: Vectors::Sse,
     };
-    let machine = target_machine(RelocMode::Static).expect("x86-64");
+    let machine = target_machine(RelocMode::Static, Level::Default).expect("x86-64");
     let diagnostics = Diagnostics::collect(&context);
-    optimise::optimise(&merged.module, &machine).expect("optimises");
-    let code = emit::object(&merged.module, &machine, &diagnostics).expect("compiles");
+    let code = generate::object(&merged.module, RelocMode::Static, &diagnostics).expect("compiles");
     let module = context.create_module("tables");
     module.set_inline_assembly(&assembly(&tables));
     let described = emit::object(&module, &machine, &diagnostics).expect("assembles");
