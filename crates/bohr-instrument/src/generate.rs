@@ -139,7 +139,13 @@ mod tests {
     fn results_are_in_order_and_the_first_failure_counts() {
         let squares = in_parallel(20, |number| Ok::<usize, ()>(number * number));
         assert_eq!(squares, Ok((0..20).map(|number| number * number).collect()));
-        let odd = |number: usize| if number % 2 == 0 { Ok(()) } else { Err(number) };
+        let odd = |number: usize| {
+            if number.is_multiple_of(2) {
+                Ok(())
+            } else {
+                Err(number)
+            }
+        };
         assert_eq!(in_parallel(20, odd), Err(1));
     }
 }
