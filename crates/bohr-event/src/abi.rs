@@ -57,7 +57,9 @@
 //! # Gates
 //!
 //! A gate tests the flag byte inline and calls its hook only if
-//! [`FLAG_GATES`] is set.
+//! [`FLAG_GATES`] is set. The number of the gate comes in `edi`, the address of
+//! its [`Module`] in `r11`, the answer goes back in `al`. Other general
+//! registers are the caller's, vector registers are not (LLVM's `preserve_most`).
 //!
 //! # Numbers
 //!
@@ -68,7 +70,7 @@
 //! dense within a module as well.
 
 /// Version of this contract. A runtime refuses a module of another version.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// First field of every [`Module`].
 pub const MODULE_MAGIC: u64 = u64::from_le_bytes(*b"bohr-mod");
@@ -83,7 +85,7 @@ pub const UNREGISTER_SYMBOL: &str = "__bohr_unregister";
 pub const FLAG_GATES: u8 = 2;
 
 /// Passed to the body hook where a thread's body begins that has no gate: the
-/// answer does not matter, and no gate further down is the body's.
+/// answer does not matter, and no gate further down is the thread's body.
 pub const NO_GATE: u32 = u32::MAX;
 
 /// Which set of hooks a module was made with.

@@ -21,10 +21,12 @@
 //! are read with bounds and checks only: whatever comes is a value or an error.
 
 mod job;
+mod omission;
 mod recorded;
 mod report;
 
 pub use job::{Backend, Detailing, Job, Limits, Output, Policy};
+pub use omission::{GateReference, Omissions, OmittedPasses, Passes};
 pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
 
@@ -36,7 +38,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 
 /// Version of this conversation; both sides refuse any other.
-pub const CONTROL_VERSION: u32 = 1;
+pub const CONTROL_VERSION: u32 = 2;
 
 /// No frame is longer: a length above it is noise, not a message.
 pub const LONGEST_FRAME: u32 = 1 << 30;
@@ -138,7 +140,7 @@ pub fn frame_length(header: [u8; 4]) -> Result<usize, ControlError> {
 ///
 /// ```
 /// use bohr_event::control::{Hello, Reply, frame, frame_length, message};
-/// let hello = Reply::Hello(Hello { version: 1, process: 4711 });
+/// let hello = Reply::Hello(Hello { version: 2, process: 4711 });
 /// let bytes = frame(&hello);
 /// let length = frame_length(bytes[..4].try_into().unwrap()).unwrap();
 /// assert_eq!(message::<Reply>(&bytes[4..4 + length]), Ok(hello));

@@ -6,7 +6,7 @@ use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::target::Target;
 use bohr_event::control::{
-    Backend, Detailing, Job, Limits, LoadedObject, Output, Policy, RunReport,
+    Backend, Detailing, Job, Limits, LoadedObject, Omissions, Output, Policy, RunReport,
 };
 use bohr_program::Program;
 use bohr_schedule::Plan;
@@ -128,6 +128,7 @@ impl Subject {
             },
             limits: self.limits,
             policy: self.policy,
+            without: Omissions::default(),
         }
     }
 

@@ -82,7 +82,7 @@ pub fn assembly(tables: &Tables) -> String {
         let at = slot * 8;
         let _ = write!(
             text,
-            "movl __bohr_base(%rip), %r11d\njmpq *__bohr_hooks+{at}(%rip)\n.cfi_endproc\n"
+            "leaq __bohr_module(%rip), %r11\njmpq *__bohr_hooks+{at}(%rip)\n.cfi_endproc\n"
         );
     }
     text

@@ -1,8 +1,8 @@
 //! The first steps of a run, right after the template has cloned it.
 
 use crate::{
-    arena, baton, clock::CLOCK, control, engine::ENGINE, faults, heap, ledger::Ledger, lifecycle,
-    output, policy, record::RECORD, system, verdict::REPORTING,
+    arena, baton, clock::CLOCK, control, engine::ENGINE, faults, gates, heap, ledger::Ledger,
+    lifecycle, output, policy, record::RECORD, system, verdict::REPORTING,
 };
 use bohr_event::control::{Backend, Detailing, Job};
 use bohr_schedule::Plan;
@@ -20,6 +20,7 @@ pub fn begin(job: Job, plan: &'static Plan, seed: u64, ledger: Ledger) {
     baton::use_for_run(job.backend == Backend::Threads);
     RECORD.begin(if tracing { job.trace_limit } else { 0 });
     ENGINE.begin(plan.strategy(seed), job.limits.events, tracing);
+    gates::begin(job.without.clone());
     REPORTING.begin(job, ledger);
     lifecycle::add_main_thread();
     control::begin();

@@ -4,7 +4,9 @@
 
 mod entry;
 
-use crate::{control, engine::ENGINE, grant::VECTORS, heap, objects::OBJECTS, patch, verdict};
+use crate::{
+    control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch, verdict,
+};
 use alloc::format;
 use bohr_event::{
     EventKind, FailureKind, MemoryOrder, Operation,
@@ -116,12 +118,13 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
             copy: entry::copy as *const (),
             fence: entry::fence as *const (),
             call: entry::call as *const (),
-            iteration: entry::open_gate as *const (),
-            body: entry::open_gate as *const (),
+            iteration: gates::iteration as *const (),
+            body: gates::body as *const (),
         };
     }
     if control::is_on() {
         patch::switch(description, true);
+        gates::add_module(description);
     }
 }
 

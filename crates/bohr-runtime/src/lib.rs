@@ -30,6 +30,7 @@ mod dispatch;
 mod engine;
 mod environment;
 mod faults;
+mod gates;
 mod grant;
 mod heap;
 mod hooks;

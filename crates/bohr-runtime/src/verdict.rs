@@ -4,6 +4,7 @@
 use crate::{
     carrier::CarrierOnly,
     engine::ENGINE,
+    gates,
     ledger::{Ledger, Summary},
     notices,
     objects::OBJECTS,
@@ -165,6 +166,8 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
         learnt: ENGINE.learnt(),
         objects: OBJECTS.list(),
         notices: notices::list(),
+        left_out: gates::left_out(),
+        passes: gates::passes(),
     })
 }
 

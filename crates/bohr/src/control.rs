@@ -3,12 +3,14 @@
 
 mod bug;
 pub mod model;
+mod omission;
 mod progress;
 mod schedule;
 mod text;
 
 pub use bohr_explore::signature_tag;
 pub use bug::{load_bug, same_build, subject_of_bug};
+pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt};
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict};

@@ -1,6 +1,8 @@
 //! `bohr run`: one run under control.
 
-use crate::control::{ProgramArgs, ScheduleArgs, describe_verdict, interruption, signature_tag};
+use crate::control::{
+    OmissionArgs, ProgramArgs, ScheduleArgs, describe_verdict, interruption, signature_tag,
+};
 use crate::outcome::Outcome;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output, RunReport};
 use bohr_explore::{Verdict, Voice, judge};
@@ -13,10 +15,13 @@ use std::sync::atomic::Ordering;
 #[command(after_help = "\
 Examples:
   bohr run --seed 7 -- ./server --test
-  bohr run --strategy sequential --json -- ./server 2>/dev/null")]
+  bohr run --strategy sequential --json -- ./server 2>/dev/null
+  bohr run --without-thread 0:2 --without-iteration 3@0:1=0,4-7 -- ./server --test")]
 pub struct Args {
     #[command(flatten)]
     schedule: ScheduleArgs,
+    #[command(flatten)]
+    omissions: OmissionArgs,
     /// Print one JSON object on standard output; the program's goes to standard error.
     #[arg(long)]
     json: bool,
@@ -43,6 +48,7 @@ pub fn run(args: &Args) -> Outcome {
             true => job.output,
             false => Output::Inherit,
         },
+        without: args.omissions.omissions(&subject)?,
         ..job
     };
     let report = subject.run_once(&mut server, job, &go_on)?;
@@ -54,6 +60,11 @@ pub fn run(args: &Args) -> Outcome {
         "bohr: {} events, {} switches, {} threads, schedule {:016x}",
         report.events, report.switches, report.threads, report.hash
     );
+    if let Some(detail) = &report.detail {
+        for line in args.omissions.describe(detail) {
+            eprintln!("bohr: {line}");
+        }
+    }
     if let Some(verdict) = &verdict {
         eprintln!("bohr: {}", describe_verdict(verdict));
     }

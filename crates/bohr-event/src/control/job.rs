@@ -1,5 +1,6 @@
 //! What the explorer wants run, and how.
 
+use super::Omissions;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub struct Job {
     pub limits: Limits,
     /// What the engine does where the program leaves it open.
     pub policy: Policy,
+    /// What is left out of the runs.
+    pub without: Omissions,
 }
 
 /// Which runs report more than their outcome.

@@ -1,5 +1,6 @@
 //! What the runtime tells about the runs it made.
 
+use super::Passes;
 use crate::{EventKind, FailureKind, Operation, PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -115,6 +116,10 @@ pub struct Detail {
     pub objects: Vec<LoadedObject>,
     /// What stood in the way of control.
     pub notices: Vec<Notice>,
+    /// Threads whose bodies were left out, of those that the job names.
+    pub left_out: Vec<ThreadIndex>,
+    /// Passes through gates that the job names or has counted.
+    pub passes: Vec<Passes>,
 }
 
 /// One executed event.

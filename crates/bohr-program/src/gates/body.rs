@@ -9,7 +9,8 @@
 //!   signature whose address is taken;
 //! - `std::thread::_State_impl<…>::_M_run` of libstdc++, except where it runs a
 //!   task of `std::async`: there the task itself, which sets the result;
-//! - `__rust_begin_short_backtrace` of Rust, which is never inlined.
+//! - `__rust_begin_short_backtrace` of Rust, which is never inlined. The shell
+//!   uses it once itself, before the body, which only debug information tells.
 //!
 //! Leaving out a body is to return at once, so its result needs a neutral value
 //! ([`super::neutral`]). What a Rust closure would have dropped at its end is
@@ -146,7 +147,7 @@ impl Started {
     fn kind(&self, program: &Program, function: FunctionNumber, name: &str) -> Option<Kind> {
         let is_run = name.ends_with("6_M_runEv");
         if name.contains("__rust_begin_short_backtrace") {
-            Some(Kind::Rust)
+            (!neutral::is_rust_shell(program, function)).then_some(Kind::Rust)
         } else if name.contains("12_Task_setterI") && name.contains("9_M_invokeERKSt9_Any_data") {
             Some(Kind::Task)
         } else if is_run && name.starts_with("_ZNSt6thread11_State_impl") {

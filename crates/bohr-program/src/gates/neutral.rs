@@ -83,8 +83,8 @@ fn writes_result(program: &Program, function: FunctionNumber) -> bool {
     })
 }
 
-/// The last type in `name<Body, Result>` of a function's own code.
-fn source_type(program: &Program, function: FunctionNumber) -> Option<String> {
+/// The types in `name<Body, Result>` of a function's own code.
+fn source_types(program: &Program, function: FunctionNumber) -> Option<&str> {
     let body = program.functions[function].body.as_ref()?;
     let location = body
         .instructions
@@ -95,10 +95,18 @@ fn source_type(program: &Program, function: FunctionNumber) -> Option<String> {
         location = &program.locations[outer];
     }
     let name = &program.texts[program.scopes[location.scope].name];
-    let types = name
-        .strip_prefix("__rust_begin_short_backtrace<")?
-        .strip_suffix('>')?;
-    Some(last_of_list(types).to_owned())
+    name.strip_prefix("__rust_begin_short_backtrace<")?
+        .strip_suffix('>')
+}
+
+/// The result's type, as the debug information names it.
+fn source_type(program: &Program, function: FunctionNumber) -> Option<String> {
+    Some(last_of_list(source_types(program, function)?).to_owned())
+}
+
+/// Whether what looks like a body is known to be a part of Rust's own shell.
+pub(super) fn is_rust_shell(program: &Program, function: FunctionNumber) -> bool {
+    source_types(program, function).is_some_and(|types| types.starts_with("std::thread::"))
 }
 
 /// The last of types that commas separate, whatever their own brackets hold.

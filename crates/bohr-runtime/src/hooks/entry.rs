@@ -210,9 +210,3 @@ pub unsafe extern "C" fn call() {
         site = sym CALL_SITE,
     )
 }
-
-/// A gate: nothing is skipped.
-#[unsafe(naked)]
-pub unsafe extern "C" fn open_gate() {
-    naked_asm!("xor eax, eax", "ret")
-}

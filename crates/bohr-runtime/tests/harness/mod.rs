@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bohr_event::control::{
-    Backend, CONTROL_VARIABLE, Detailing, Job, Limits, Outcome, Output, Policy, Ready, Reply,
-    Request, RunReport, frame, frame_length, message,
+    Backend, CONTROL_VARIABLE, Detailing, Job, Limits, Omissions, Outcome, Output, Policy, Ready,
+    Reply, Request, RunReport, frame, frame_length, message,
 };
 use bohr_schedule::{Plan, Rule};
 use std::{
@@ -161,6 +161,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
             milliseconds: 10_000,
         },
         policy: Policy::default(),
+        without: Omissions::default(),
     }
 }
 

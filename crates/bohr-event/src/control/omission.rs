@@ -1,0 +1,68 @@
+//! What a run leaves out, and what it tells about that. What is left out still
+//! consumes its number: the threads and iterations that stay keep their names.
+
+use crate::{ThreadIndex, ThreadPath};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// What to leave out of the runs of a job.
+///
+/// ```
+/// use bohr_event::control::Omissions;
+/// let omissions = Omissions {
+///     threads: vec!["0:2".parse().unwrap()],
+///     ..Omissions::default()
+/// };
+/// assert!(omissions.concern_gates() && !Omissions::default().concern_gates());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Omissions {
+    /// Threads that run the shell of their library, but not their body.
+    pub threads: Vec<ThreadPath>,
+    /// Iterations of loops, and passes through marked blocks.
+    pub iterations: Vec<OmittedPasses>,
+    /// Whether every gate is counted for [`Detail::passes`](super::Detail), and
+    /// not only those of `iterations`.
+    pub count: bool,
+}
+
+/// A gate of a loop or block in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct GateReference {
+    /// Hash of the bundle: names the program model.
+    pub program: [u8; 32],
+    /// Its number there.
+    pub number: u32,
+}
+
+/// Passes of one thread through one gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OmittedPasses {
+    /// Where.
+    pub gate: GateReference,
+    /// Whose.
+    pub thread: ThreadPath,
+    /// Which, counted from 0 over the whole run of the thread; ascending.
+    pub numbers: Vec<u64>,
+}
+
+/// How often a thread came by a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passes {
+    /// Where.
+    pub gate: GateReference,
+    /// Who.
+    pub thread: ThreadIndex,
+    /// How often, what was left out included.
+    pub count: u64,
+    /// How many of these were left out.
+    pub left_out: u64,
+}
+
+impl Omissions {
+    /// Whether gates have to be asked at all.
+    #[must_use]
+    pub fn concern_gates(&self) -> bool {
+        self.count || !self.threads.is_empty() || !self.iterations.is_empty()
+    }
+}

@@ -1,0 +1,170 @@
+//! The answers to gates: which threads and which iterations the job leaves out.
+//!
+//! A removed thread leaves out every body that it comes to (Rust's shell has a
+//! small one of its own before the user's), until it comes to one that cannot be
+//! left out: whatever has a gate further down is not the thread's body. Passes
+//! through the other gates are counted per thread, those that are left out
+//! included.
+
+use crate::{carrier::CarrierOnly, control, engine::ENGINE, objects::OBJECTS};
+use alloc::{collections::BTreeMap, vec::Vec};
+use bohr_event::{
+    ThreadIndex,
+    abi::{FLAG_GATES, Module, NO_GATE},
+    control::{GateReference, Omissions, Passes},
+};
+use core::arch::naked_asm;
+use core::cell::RefCell;
+
+/// What is left out of this run, and what has been asked.
+struct Gates {
+    omissions: RefCell<Omissions>,
+    /// Threads that have left out a body.
+    left_out: RefCell<Vec<ThreadIndex>>,
+    /// Threads that are in a body that cannot be left out.
+    running: RefCell<Vec<ThreadIndex>>,
+    passes: RefCell<BTreeMap<(GateReference, ThreadIndex), Count>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Count {
+    all: u64,
+    left_out: u64,
+}
+
+static GATES: CarrierOnly<Gates> = CarrierOnly::new(Gates {
+    omissions: RefCell::new(Omissions {
+        threads: Vec::new(),
+        iterations: Vec::new(),
+        count: false,
+    }),
+    left_out: RefCell::new(Vec::new()),
+    running: RefCell::new(Vec::new()),
+    passes: RefCell::new(BTreeMap::new()),
+});
+
+/// Has the gates of a run ask, if there is something to leave out.
+pub fn begin(omissions: Omissions) {
+    let asked = omissions.concern_gates();
+    *GATES.omissions.borrow_mut() = omissions;
+    if asked {
+        // SAFETY: registered modules are loaded.
+        OBJECTS.each_module(|module| switch_on(unsafe { &*module }));
+    }
+}
+
+/// The same for a module that comes later.
+pub fn add_module(module: &Module) {
+    if GATES.omissions.borrow().concern_gates() {
+        switch_on(module);
+    }
+}
+
+fn switch_on(module: &Module) {
+    // SAFETY: the description leads to a writable variable of its object.
+    unsafe { *module.flags |= FLAG_GATES };
+}
+
+/// The threads whose bodies were left out.
+pub fn left_out() -> Vec<ThreadIndex> {
+    GATES.left_out.borrow().clone()
+}
+
+/// The passes that were counted.
+pub fn passes() -> Vec<Passes> {
+    let passes = GATES.passes.borrow();
+    let told = passes.iter().map(|(&(gate, thread), count)| Passes {
+        gate,
+        thread,
+        count: count.all,
+        left_out: count.left_out,
+    });
+    told.collect()
+}
+
+/// A way in: a gate keeps to LLVM's `preserve_most` convention, in which all
+/// general registers but `rax` and `r11` are the caller's and no vector register
+/// is. The gate's number comes in `edi`, its module in `r11`.
+macro_rules! gate {
+    ($(#[$doc:meta])* $name:ident, $answer:ident) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                "push rbp",
+                "mov rbp, rsp",
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                "push r8",
+                "push r9",
+                "push r10",
+                "and rsp, -16",
+                "mov rsi, r11",
+                "call {answer}",
+                "lea rsp, [rbp - 56]",
+                "pop r10",
+                "pop r9",
+                "pop r8",
+                "pop rdi",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                "pop rbp",
+                "ret",
+                answer = sym $answer,
+            )
+        }
+    };
+}
+
+gate!(
+    /// Whether to leave out the body of this thread.
+    body, skips_body);
+gate!(
+    /// Whether to leave out this pass.
+    iteration, skips_iteration);
+
+extern "C" fn skips_body(gate: u32, _module: *const Module) -> bool {
+    if !control::is_on() {
+        return false;
+    }
+    let thread = ENGINE.current();
+    let index = thread.index;
+    if !GATES.omissions.borrow().threads.contains(&thread.path) {
+        return false;
+    }
+    let (mut left_out, mut running) = (GATES.left_out.borrow_mut(), GATES.running.borrow_mut());
+    if gate == NO_GATE {
+        left_out.retain(|&thread| thread != index);
+        running.push(index);
+    }
+    let skips = !running.contains(&index);
+    if skips && !left_out.contains(&index) {
+        left_out.push(index);
+    }
+    skips
+}
+
+extern "C" fn skips_iteration(number: u32, module: *const Module) -> bool {
+    if !control::is_on() {
+        return false;
+    }
+    // SAFETY: a gate passes its own module, which is loaded.
+    let program = unsafe { (*module).program };
+    let gate = GateReference { program, number };
+    let thread = ENGINE.current();
+    let omissions = GATES.omissions.borrow();
+    let mut omitted = omissions.iterations.iter();
+    let omitted = omitted.find(|one| one.gate == gate && one.thread == thread.path);
+    if omitted.is_none() && !omissions.count {
+        return false;
+    }
+    let mut passes = GATES.passes.borrow_mut();
+    let count = passes.entry((gate, thread.index)).or_default();
+    let skips = omitted.is_some_and(|one| one.numbers.binary_search(&count.all).is_ok());
+    count.all += 1;
+    count.left_out += u64::from(skips);
+    skips
+}
