@@ -4,7 +4,7 @@
 
 use crate::museum::build_bohr;
 use crate::{Command, shell};
-use bohr_museum::{RealBug, Variant, Verdict, hunt, real_bugs, replay};
+use bohr_museum::{RealBug, Variant, Verdict, hunt, real_bugs, replay_every_way};
 use std::path::Path;
 
 pub const COMMAND: Command = Command {
@@ -18,6 +18,9 @@ const SECONDS: u32 = 60;
 
 /// How often each is replayed, as long as nobody says otherwise.
 const REPLAYS: u32 = 1_000;
+
+/// Of these on threads of the system, and in fresh processes.
+const FEW: u64 = 20;
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let (seconds, rest) = shell::number_and_rest("--seconds", SECONDS, arguments)?;
@@ -57,8 +60,8 @@ fn one(bug: &RealBug, bohr: &Path, seconds: u32, replays: u32) -> Result<String,
         return Err(sentence);
     }
     let file = program.with_extension("bohr");
-    let replayed = replay(bohr, &file, u64::from(replays), &[], &[]).map_err(told)?;
-    if let Some(complaint) = replayed.complaint() {
+    let replayed = replay_every_way(bohr, &file, u64::from(replays), FEW).map_err(told)?;
+    if let Some(complaint) = replayed {
         return Err(complaint);
     }
     let (fixed, _) = hunted(Variant::Fixed).map_err(told)?;
@@ -72,7 +75,7 @@ fn one(bug: &RealBug, bohr: &Path, seconds: u32, replays: u32) -> Result<String,
         report.kind.unwrap_or_default(),
         report.runs,
         report.seconds,
-        replayed.reproduced,
+        replays,
         bug.fixed,
         fixed.runs
     ))

@@ -10,6 +10,7 @@ mod bench_trace;
 mod bugs;
 mod csmith;
 mod demo;
+mod eval;
 mod exports;
 mod install;
 mod museum;
@@ -33,6 +34,7 @@ const COMMANDS: &[Command] = &[
     bugs::COMMAND,
     csmith::COMMAND,
     demo::COMMAND,
+    eval::COMMAND,
     exports::COMMAND,
     museum::COMMAND,
     subjects::COMMAND,

@@ -2,6 +2,7 @@
 //! the exhibits, builds them and their fixed twins, measures how often each
 //! fails when nobody looks, and keeps the guided tour in step.
 
+mod debian;
 mod hunt;
 
 pub use hunt::build_bohr;
@@ -12,7 +13,7 @@ use std::fs;
 
 pub const COMMAND: Command = Command {
     name: "museum",
-    about: "list | build | measure [--runs N] | hunt [--seconds N] | tour, then names (default: all)",
+    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | debian [--seeds N] | tour, then names (default: all)",
     run,
 };
 
@@ -29,9 +30,10 @@ fn run(arguments: &[String]) -> Result<(), String> {
         "build" => build(rest),
         "measure" => measure(rest),
         "hunt" => hunt::run(rest),
+        "debian" => debian::run(rest),
         "tour" => tour().map_err(|error| error.to_string()),
         _ => Err(format!(
-            "there is no `museum {verb}`; try list, build, measure, hunt or tour"
+            "there is no `museum {verb}`; try list, build, measure, hunt, debian or tour"
         )),
     }
 }

@@ -426,12 +426,51 @@ mod tests {
         #[test]
         fn any_body_under_a_right_checksum_is_refused_or_read(body in prop::collection::vec(any::<u8>(), 0..400), packed: bool) {
             let body = if packed { zstd::encode_all(&body[..], 1).unwrap() } else { body };
-            let mut bytes = MAGIC.to_vec();
-            bytes.extend(VERSION.to_le_bytes());
-            bytes.extend((body.len() as u64).to_le_bytes());
-            bytes.extend(blake3::hash(&body).as_bytes());
-            bytes.extend(body);
+            let bytes = headed(body);
             prop_assert!(matches!(read(&bytes), Ok(_) | Err(BugFileError::Malformed(_))));
+        }
+    }
+
+    /// The bytes of a bug file with this unpacked body.
+    fn packed(plain: &[u8]) -> Vec<u8> {
+        headed(zstd::encode_all(plain, 1).unwrap())
+    }
+
+    /// The bytes of a bug file with this body.
+    fn headed(body: Vec<u8>) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(blake3::hash(&body).as_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// Damage that checksums do not see: bugs whose fields were changed,
+        /// cut off, doubled or moved before they were packed.
+        #[test]
+        fn any_damaged_bug_is_refused_or_read(
+            segments in prop::collection::vec((1u32..5, 1u64..1000), 0..10),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
+        ) {
+            let mut plain = postcard::to_allocvec(&bug(&segments, "text", 1)).unwrap();
+            for (position, value, change) in changes {
+                let at = position.index(plain.len().max(1));
+                match change {
+                    0 if at < plain.len() => plain[at] = value,
+                    1 if at < plain.len() => drop(plain.remove(at)),
+                    2 => plain.insert(at.min(plain.len()), value),
+                    _ => plain.truncate(at),
+                }
+            }
+            match read(&packed(&plain)) {
+                // What is read is a bug like any other.
+                Ok(bug) => prop_assert_eq!(read(&write(&bug)), Ok(bug)),
+                Err(error) => prop_assert!(matches!(error, BugFileError::Malformed(_))),
+            }
         }
     }
 

@@ -22,6 +22,15 @@ pub struct Report {
     /// What the program said.
     #[serde(default)]
     pub message: Option<String>,
+    /// Threads of the failing run.
+    #[serde(default)]
+    pub threads: Option<u64>,
+    /// Events of the failing run.
+    #[serde(default)]
+    pub events: Option<u64>,
+    /// Switches of the failing run.
+    #[serde(default)]
+    pub switches: Option<u64>,
     /// Whether a replay showed the failure again.
     #[serde(default)]
     pub reproduced: Option<bool>,
@@ -48,20 +57,61 @@ pub enum Verdict {
     Wrong(String),
 }
 
+/// How a program is hunted.
+#[derive(Clone, Debug)]
+pub struct Hunting {
+    /// For how many seconds at most.
+    pub seconds: u32,
+    /// By which strategy; bohr's own choice if none.
+    pub strategy: Option<String>,
+    /// From which seed on.
+    pub seed: u64,
+}
+
 /// Hunts a program for so many seconds and reads the report.
 ///
 /// # Errors
 /// If bohr cannot be started or prints no report.
 pub fn hunt(bohr: &Path, program: &Path, arguments: &[u64], seconds: u32) -> Result<Report, Error> {
-    let mut command = Command::new(bohr);
-    command
-        .args(["hunt", "--json", "--time", &format!("{seconds}s"), "-o"])
-        .arg(program.with_extension("bohr"))
-        .arg("--")
-        .arg(program)
-        .args(arguments.iter().map(u64::to_string));
+    Hunting::of(seconds).run(bohr, program, arguments)
+}
+
+impl Hunting {
+    /// As bohr does by itself, for so many seconds.
+    #[must_use]
+    pub fn of(seconds: u32) -> Hunting {
+        Hunting {
+            seconds,
+            strategy: None,
+            seed: 0,
+        }
+    }
+
+    /// Hunts a program and reads the report. The bug file lies beside the program.
+    ///
+    /// # Errors
+    /// If bohr cannot be started or prints no report.
+    pub fn run(&self, bohr: &Path, program: &Path, arguments: &[u64]) -> Result<Report, Error> {
+        let mut command = Command::new(bohr);
+        command
+            .args(["hunt", "--json", "--time", &format!("{}s", self.seconds)])
+            .args(["--seed", &self.seed.to_string()]);
+        if let Some(strategy) = &self.strategy {
+            command.args(["--strategy", strategy]);
+        }
+        command
+            .arg("-o")
+            .arg(program.with_extension("bohr"))
+            .arg("--")
+            .arg(program)
+            .args(arguments.iter().map(u64::to_string));
+        read(&mut command, program)
+    }
+}
+
+fn read(command: &mut Command, program: &Path) -> Result<Report, Error> {
     let output = command.output().map_err(|cause| Error::Start {
-        program: bohr.display().to_string(),
+        program: command.get_program().to_string_lossy().into_owned(),
         cause,
     })?;
     serde_json::from_slice(&output.stdout).map_err(|_| Error::Hunt {

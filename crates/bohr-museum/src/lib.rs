@@ -22,6 +22,7 @@
 
 mod compile;
 mod error;
+mod evaluation;
 mod exhibit;
 mod hunt;
 mod machine;
@@ -36,8 +37,10 @@ mod tour;
 
 pub use compile::{Compilers, Variant, compile};
 pub use error::Error;
+pub use evaluation::{Evaluation, Quartiles, Summary, Trial, markdown, of_papers};
 pub use exhibit::{Exhibit, all, museum, named, root};
-pub use hunt::{Report, Stack, Verdict, hunt, judge, judge_twin};
+pub use hunt::{Hunting, Report, Stack, Verdict, hunt, judge, judge_twin};
+pub use machine::facts as machine_facts;
 pub use manifest::{
     Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum, Mirror,
     Native, Site,
@@ -46,6 +49,6 @@ pub use measure::{fingerprint, measure, record};
 pub use native::{Outcome, Run, run_once};
 pub use papers::{Cell, Footnote, Paper, Papers, Table};
 pub use real_bug::{RealBug, Showing, real_bugs, real_bugs_folder};
-pub use replay::{Replays, replay};
+pub use replay::{Replaying, Replays, replay, replay_every_way};
 pub use source::Source;
 pub use tour::{table, with_table};

@@ -100,6 +100,12 @@ impl Papers {
         self.paper.get(paper)
     }
 
+    /// All tables, in the order of the file.
+    #[must_use]
+    pub fn tables(&self) -> &[Table] {
+        &self.table
+    }
+
     /// A table by its paper and number.
     #[must_use]
     pub fn table(&self, paper: &str, table: &str) -> Option<&Table> {

@@ -37,32 +37,94 @@ impl Replays {
     }
 }
 
-/// Replays a bug file so many times, with further arguments for bohr, in an
-/// environment with further variables.
+/// How a bug is replayed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Replaying {
+    /// How often.
+    pub times: u64,
+    /// On threads of the system instead of fibers.
+    pub threads: bool,
+    /// In fresh processes, pinned to one core, in a larger environment.
+    pub elsewhere: bool,
+}
+
+impl Replaying {
+    fn command(self, bohr: &Path) -> Command {
+        let mut command = match self.elsewhere {
+            true => Command::new("taskset"),
+            false => Command::new(bohr),
+        };
+        if self.elsewhere {
+            command.args(["-c", "0"]).arg(bohr);
+            command.env("ANOTHER_VARIABLE", "x".repeat(10_000));
+        }
+        command.args(["replay", "--json", "--times", &self.times.to_string()]);
+        if self.elsewhere {
+            command.arg("--fresh");
+        }
+        if self.threads {
+            command.args(["--backend", "threads"]);
+        }
+        command
+    }
+}
+
+/// Replays a bug file.
 ///
 /// # Errors
 /// If bohr cannot be started or prints no report.
-pub fn replay(
-    bohr: &Path,
-    bug_file: &Path,
-    times: u64,
-    arguments: &[&str],
-    variables: &[(&str, &str)],
-) -> Result<Replays, Error> {
-    let mut command = Command::new(bohr);
-    command
-        .args(["replay", "--json", "--times", &times.to_string()])
-        .args(arguments)
+pub fn replay(bohr: &Path, bug_file: &Path, how: Replaying) -> Result<Replays, Error> {
+    let mut command = how.command(bohr);
+    let output = command
         .arg(bug_file)
-        .envs(variables.iter().copied());
-    let output = command.output().map_err(|cause| Error::Start {
-        program: bohr.display().to_string(),
-        cause,
-    })?;
+        .output()
+        .map_err(|cause| Error::Start {
+            program: command.get_program().to_string_lossy().into_owned(),
+            cause,
+        })?;
     serde_json::from_slice(&output.stdout).map_err(|_| Error::Hunt {
         program: bug_file.display().to_string(),
         words: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
+}
+
+/// Replays a bug file in every way: so many times in clones of one process, some
+/// on threads of the system, some elsewhere. All have to be the same run.
+///
+/// # Errors
+/// If bohr cannot be started or prints no report.
+pub fn replay_every_way(
+    bohr: &Path,
+    bug_file: &Path,
+    times: u64,
+    few: u64,
+) -> Result<Option<String>, Error> {
+    let plain = Replaying {
+        times,
+        ..Replaying::default()
+    };
+    let first = replay(bohr, bug_file, plain)?;
+    if let Some(complaint) = first.complaint() {
+        return Ok(Some(complaint));
+    }
+    let threads = Replaying {
+        times: few,
+        threads: true,
+        elsewhere: false,
+    };
+    let elsewhere = Replaying {
+        times: few,
+        threads: false,
+        elsewhere: true,
+    };
+    for (how, where_) in [(threads, "on threads"), (elsewhere, "elsewhere")] {
+        let replays = replay(bohr, bug_file, how)?;
+        let other = (replays.schedule != first.schedule).then(|| "another schedule".to_string());
+        if let Some(complaint) = replays.complaint().or(other) {
+            return Ok(Some(format!("{where_}: {complaint}")));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

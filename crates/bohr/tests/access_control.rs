@@ -86,3 +86,43 @@ fn a_profile_whose_hooks_the_runtime_does_not_see_is_refused() {
         "{refusal}"
     );
 }
+
+/// The counting program with other code around what it counts with: every site
+/// number of the old schedule means another place now.
+fn changed_source() -> String {
+    let source = controlled::read_source("data_race");
+    let front = "static int unrelated_values[8];
+int unrelated(int most) {
+    for (int number = 0; number < most; number++)
+        unrelated_values[number & 7] += number;
+    return unrelated_values[0];
+}
+";
+    let changed = source.replace(
+        "counter++;",
+        "{ unrelated_values[round & 7]++; counter++; }",
+    );
+    assert_ne!(source, changed);
+    changed.replace("static void *count", &format!("{front}static void *count"))
+}
+
+#[test]
+fn an_old_schedule_leads_to_the_bug_of_a_changed_program() {
+    let folder = built(&[]);
+    let found = folder
+        .bohr(&["hunt", "--json", "--", "./program"])
+        .expect(1);
+    std::fs::write(folder.path("changed.c"), changed_source()).unwrap();
+    let words = ["cc", "-g", "-O1", "-pthread", "-o", "program", "changed.c"];
+    folder.bohr(&words).expect(0);
+    let adapted = folder.bohr(&["replay", "--adapt", "--json", "program.bohr"]);
+    let result = adapted.expect(0).json();
+    assert_eq!(result["signature"], found.json()["signature"], "{result}");
+    assert_eq!(result["reproduced"], json!(true));
+    let [all, followed] = ["segments", "segments_followed"].map(|it| result[it].as_u64().unwrap());
+    assert!(followed * 2 > all, "{result}");
+    // What was found is a bug of the program as it is now.
+    folder
+        .bohr(&["replay", "program-adapted.bohr", "--times", "50"])
+        .expect(0);
+}

@@ -212,3 +212,51 @@ fn shards_make_different_runs_and_their_results_join() {
             .contains("is not what `bohr hunt --json` prints")
     );
 }
+
+#[test]
+fn shards_share_the_seeds_and_find_the_same_bug() {
+    let folder = Folder::with("rare_order", &[]);
+    let mut files = Vec::new();
+    let mut signatures = std::collections::BTreeSet::new();
+    for index in 0..3u64 {
+        let (shard, output) = (format!("{}/3", index + 1), format!("{index}.bohr"));
+        let words = ["--strategy", "random", "--keep-going", "--runs", "700"];
+        let hunt = ["hunt", "--json", "--shard", &shard, "-o", &output];
+        let found = folder.bohr(&[&hunt[..], &words, &["--", "./program"]].concat());
+        let result = found.json();
+        if result["found"] == json!(true) {
+            assert_eq!(result["seed"].as_u64().unwrap() % 3, index, "its own seeds");
+            folder.bohr(&["replay", &output]).expect(0);
+        }
+        for bug in result["bugs"].as_array().unwrap() {
+            signatures.insert(bug["signature"].to_string());
+        }
+        let file = format!("{index}.json");
+        std::fs::write(folder.path(&file), found.text()).unwrap();
+        files.push(file);
+    }
+    let merge = [
+        &["hunt", "--json", "--merge"],
+        &*files.iter().map(String::as_str).collect::<Vec<_>>(),
+    ]
+    .concat();
+    let joined = folder.bohr(&merge).expect(1).json();
+    assert_eq!(joined["runs"], json!(2100));
+    assert_eq!(joined["bugs"].as_array().unwrap().len(), signatures.len());
+    // Together they did what one machine does alone.
+    let words = [
+        "--strategy",
+        "random",
+        "--keep-going",
+        "--runs",
+        "2100",
+        "--",
+        "./program",
+    ];
+    let alone = folder
+        .bohr(&[&["hunt", "--json"], &words[..]].concat())
+        .json();
+    let alone = alone["bugs"].as_array().unwrap();
+    let alone = alone.iter().map(|bug| bug["signature"].to_string());
+    assert_eq!(alone.collect::<std::collections::BTreeSet<_>>(), signatures);
+}

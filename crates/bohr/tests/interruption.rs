@@ -73,3 +73,41 @@ fn an_interrupted_hunt_tells_what_it_has_done() {
         assert_eq!(folder.files(), ["program"]);
     }
 }
+
+/// A generator of moments: any numbers will do, as long as they differ.
+fn moments() -> impl Iterator<Item = Duration> {
+    (0u64..24).map(|number| Duration::from_millis(number * number * 37 % 401))
+}
+
+#[test]
+fn whatever_the_moment_nothing_is_left_half_done() {
+    let folder = Folder::with("lost_update", &[]);
+    let program = folder.path("program").canonicalize().unwrap();
+    std::fs::create_dir(folder.path("scratch")).unwrap();
+    let signals = ["-KILL", "-INT", "-TERM"].into_iter().cycle();
+    let mut written = 0;
+    for (moment, name) in moments().zip(signals) {
+        // Finds its bug at once, so that some moments fall into the writing of it.
+        let mut command = folder.command(&["hunt", "--json", "--", "./program"]);
+        command.env("TMPDIR", folder.path("scratch"));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(moment);
+        if child.try_wait().unwrap().is_none() {
+            signal(&child, name);
+        }
+        child.wait().unwrap();
+        wait_until("the end of all runs", || processes(&program).is_empty());
+        let scratch = std::fs::read_dir(folder.path("scratch")).unwrap().count();
+        assert_eq!(scratch, 0, "{name} after {moment:?} leaves temporary files");
+        let files = folder.files();
+        if files.contains(&"program.bohr".to_string()) {
+            written += 1;
+            folder.bohr(&["replay", "program.bohr"]).expect(0);
+            std::fs::remove_file(folder.path("program.bohr")).unwrap();
+        }
+        let left = folder.files();
+        assert_eq!(left, ["program", "scratch"], "{name} after {moment:?}");
+    }
+    assert!(written > 0, "no moment was late enough");
+}
