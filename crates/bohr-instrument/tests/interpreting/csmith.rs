@@ -1,6 +1,8 @@
-//! Random C programs by csmith, native and interpreted.
+//! Random C programs by csmith: native against interpreted, and against the
+//! same program with hooks and gates in it that are switched off.
 
 use crate::native::{Native, bitcode, build, lowered, run};
+use crate::support::{self, instrumented::instrument};
 use bohr_program::interpret::{Settings, Status, Stop, interpret};
 use std::path::Path;
 use std::process::Command;
@@ -12,10 +14,11 @@ pub enum Verdict {
     Same,
     /// The native program did not end in time, so there is nothing to compare.
     NativeTooSlow,
-    /// The interpreter did not end within its steps.
-    InterpreterTooSlow,
+    /// The other did not end in time, or within its steps.
+    OtherTooSlow,
     /// A signal ended the native program, and the interpreter says that its
-    /// behaviour is undefined: clang may drop all that follows an endless loop.
+    /// behaviour is undefined, or the other program did something else: clang may
+    /// drop all that follows an endless loop.
     Undefined,
     /// The interpreter refused.
     Refused(String),
@@ -49,8 +52,51 @@ pub fn generate(directory: &Path, seed: u64, options: &[&str]) -> String {
     source.display().to_string()
 }
 
-/// Compares the native program with the interpreted one.
-pub fn compare(directory: &Path, source: &str, level: &str, limits: Limits) -> Verdict {
+/// What a native program is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Other {
+    /// The model, interpreted.
+    Interpreted,
+    /// The program with hooks at all sites and gates at all loops that can have
+    /// one, all of them switched off.
+    Instrumented,
+}
+
+/// Compares the native program with another.
+pub fn compare(
+    other: Other,
+    directory: &Path,
+    source: &str,
+    level: &str,
+    limits: Limits,
+) -> Verdict {
+    match other {
+        Other::Interpreted => interpreted(directory, source, level, limits),
+        Other::Instrumented => instrumented(directory, source, level, limits),
+    }
+}
+
+/// Slower than the native program by so much is too slow.
+const PATIENCE: u32 = 4;
+
+fn instrumented(directory: &Path, source: &str, level: &str, limits: Limits) -> Verdict {
+    let flags = [level, "-w", HEADERS];
+    let executable = build("clang-22", directory, &[&flags[..], &[source]].concat());
+    let Some(native) = run(&executable, limits.seconds) else {
+        return Verdict::NativeTooSlow;
+    };
+    let text = std::fs::read_to_string(source).expect("the source");
+    let part = support::compile(directory, "random.c", &text, &flags);
+    let program = instrument(directory, &[part], &["-lm"]);
+    match run(&program.path, limits.seconds * PATIENCE) {
+        None => Verdict::OtherTooSlow,
+        Some(other) if other == native => Verdict::Same,
+        Some(_) if native.code.is_none() => Verdict::Undefined,
+        Some(other) => Verdict::Different(format!("{native:?} natively, {other:?} with hooks")),
+    }
+}
+
+fn interpreted(directory: &Path, source: &str, level: &str, limits: Limits) -> Verdict {
     let flags = [level, "-w", HEADERS, source];
     let executable = build("clang-22", directory, &flags);
     let native = match run(&executable, limits.seconds) {
@@ -79,7 +125,7 @@ pub fn compare(directory: &Path, source: &str, level: &str, limits: Limits) -> V
                 }
             }
         }
-        Err(Stop::Steps { .. }) => Verdict::InterpreterTooSlow,
+        Err(Stop::Steps { .. }) => Verdict::OtherTooSlow,
         Err(Stop::Undefined { .. }) if native.code.is_none() => Verdict::Undefined,
         Err(refusal @ Stop::NotModelled { .. }) => Verdict::Refused(refusal.to_string()),
         Err(other) => Verdict::Different(other.to_string()),

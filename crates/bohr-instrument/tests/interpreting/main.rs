@@ -4,10 +4,12 @@
 mod csmith;
 mod native;
 mod rust;
+#[path = "../support/mod.rs"]
+mod support;
 
 use bohr_program::Program;
 use bohr_program::interpret::{Settings, Status, Stop, interpret};
-use csmith::{Limits, Verdict};
+use csmith::{Limits, Other, Verdict};
 use native::{Native, bitcode, build, lowered, run};
 use std::path::Path;
 
@@ -62,26 +64,40 @@ fn rust_with_its_standard_library() {
     }
 }
 
-#[test]
-fn random_programs() {
+/// Compares the first random programs, each at two levels; most must end in time.
+fn random_programs(other: Other, seeds: u64) {
     let limits = Limits {
         seconds: 5,
         steps: 50_000_000,
     };
     let mut same = 0;
-    for seed in 1..=10 {
+    for seed in 1..=seeds {
         let directory = tempfile::tempdir().unwrap();
         let source = csmith::generate(directory.path(), seed, &["--max-funcs", "5"]);
         for level in ["-O0", "-O2"] {
-            match csmith::compare(directory.path(), &source, level, limits) {
+            match csmith::compare(other, directory.path(), &source, level, limits) {
                 Verdict::Same => same += 1,
                 // What takes too long says nothing, for or against.
-                Verdict::NativeTooSlow | Verdict::InterpreterTooSlow | Verdict::Undefined => {}
+                Verdict::NativeTooSlow | Verdict::OtherTooSlow | Verdict::Undefined => {}
                 other => panic!("seed {seed} at {level}: {other:?}"),
             }
         }
     }
-    assert!(same >= 14, "only {same} of 20 programs ended in time");
+    let all = 2 * seeds;
+    assert!(
+        same * 10 >= all * 7,
+        "only {same} of {all} programs ended in time"
+    );
+}
+
+#[test]
+fn random_programs_interpreted() {
+    random_programs(Other::Interpreted, 10);
+}
+
+#[test]
+fn random_programs_with_hooks_and_gates() {
+    random_programs(Other::Instrumented, 5);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use bohr_instrument::relink::complete_stubs;
 use bohr_instrument::sites::ModuleSites;
 use bohr_instrument::tables::{Tables, assembly};
 use bohr_instrument::{emit, generate};
-use bohr_program::{Gates, Sharing};
+use bohr_program::Gates;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -38,7 +38,7 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
         .program;
     let numbered = Numbered::of(&sites);
     let count = insert(&context, &sites, &|_| None);
-    let gates = Gates::of(&model, &Sharing::of(&model));
+    let gates = Gates::noticing(&model, &|_| true);
     gates::insert(&context, &merged.module, numbered, &gates).expect("gates");
     merged.module.verify().expect("valid with hooks and gates");
     let tables = Tables {

@@ -16,7 +16,7 @@ pub use mark::MARK;
 use crate::flow::FunctionFlow;
 use crate::function::Body;
 use crate::graph::{Loop, LoopNumber};
-use crate::ids::{FunctionNumber, GateNumber, InstructionNumber, LocationNumber};
+use crate::ids::{FunctionNumber, GateNumber, InstructionNumber, LocationNumber, SiteNumber};
 use crate::program::Program;
 use crate::repetition::{Refusal, Repetition, Shortcut, repetitions};
 use crate::sharing::{Sharing, Verdict};
@@ -104,8 +104,16 @@ impl Gates {
     /// Finds the gates of a program.
     #[must_use]
     pub fn of(program: &Program, sharing: &Sharing) -> Gates {
+        Gates::noticing(program, &|site| {
+            !matches!(sharing.verdict(site), Verdict::Private(_))
+        })
+    }
+
+    /// Finds the gates of a program, given which accesses others can notice.
+    #[must_use]
+    pub fn noticing(program: &Program, is_noticed: &dyn Fn(SiteNumber) -> bool) -> Gates {
         let layouts = program.layouts();
-        let mut search = Search::new(program, sharing);
+        let mut search = Search::new(program, is_noticed);
         for (function, _, _) in program.bodies() {
             let Some(flow) = FunctionFlow::new(program, function) else {
                 continue;
@@ -130,7 +138,7 @@ impl Gates {
 /// A search for gates, function by function in ascending order.
 pub struct Search<'a> {
     program: &'a Program,
-    sharing: &'a Sharing,
+    is_noticed: &'a dyn Fn(SiteNumber) -> bool,
     started: body::Started,
     marked: BTreeMap<&'a str, GateNumber>,
     found: Gates,
@@ -139,10 +147,10 @@ pub struct Search<'a> {
 impl<'a> Search<'a> {
     /// Nothing found yet.
     #[must_use]
-    pub fn new(program: &'a Program, sharing: &'a Sharing) -> Search<'a> {
+    pub fn new(program: &'a Program, is_noticed: &'a dyn Fn(SiteNumber) -> bool) -> Search<'a> {
         Search {
             program,
-            sharing,
+            is_noticed,
             started: body::Started::by(program),
             marked: BTreeMap::new(),
             found: Gates::default(),
@@ -217,13 +225,8 @@ impl<'a> Search<'a> {
         let mut instructions = shape.blocks.iter().flat_map(|&block| body.block(block));
         instructions.any(|(number, instruction)| {
             let site = self.program.site_at(function, number);
-            let shared =
-                site.is_some_and(|site| !matches!(self.sharing.verdict(site), Verdict::Private(_)));
-            shared
-                || instruction
-                    .operation
-                    .call()
-                    .is_some_and(|_| self.calls_function(body, number))
+            site.is_some_and(|site| (self.is_noticed)(site))
+                || instruction.operation.call().is_some() && self.calls_function(body, number)
         })
     }
 

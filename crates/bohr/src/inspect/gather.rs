@@ -39,7 +39,8 @@ pub fn gather(program: &Program, report: &[u8]) -> ProgramFacts {
         functions: Vec::new(),
         profile: serde_json::from_slice(report).unwrap_or_default(),
     };
-    let mut search = GateSearch::new(program, &sharing);
+    let is_noticed = |site| !matches!(sharing.verdict(site), Verdict::Private(_));
+    let mut search = GateSearch::new(program, &is_noticed);
     let mut flows = Vec::new();
     for (number, _, body) in program.bodies() {
         let language = facts
