@@ -2,7 +2,7 @@
 //! do, by the name of what is called.
 
 use bohr_event::EventKind;
-use bohr_program::external;
+use bohr_program::external::{self, Use};
 
 /// What a call does to memory that its arguments point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,20 @@ pub enum MemoryCall {
     Gather,
     /// `(value, vector of addresses, mask)`.
     Scatter,
+    /// Touches bytes from where an argument points to on, as many as only the
+    /// function finds out; at least one.
+    Text(Touch),
+}
+
+/// Where a function that works on text begins, by positions of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Reads there.
+    Read(u32),
+    /// Reads at both.
+    Compare(u32, u32),
+    /// Reads at the second, writes at the first.
+    Copy(u32, u32),
 }
 
 /// Memory intrinsics by the beginning of their names (types follow), and
@@ -58,6 +72,24 @@ pub fn memory_call(name: &str) -> Option<MemoryCall> {
         .iter()
         .find(|(known, _)| *known == name || known.ends_with('.') && name.starts_with(known))
         .map(|(_, call)| *call)
+        .or_else(|| Some(MemoryCall::Text(text_call(name)?)))
+}
+
+/// Functions that work on text, as the table of externals tells them.
+fn text_call(name: &str) -> Option<Touch> {
+    let touched = external::find(name)?.touched();
+    let is_written = |used: Use| used.contains(Use::WRITES);
+    match touched[..] {
+        [(only, used)] if !is_written(used) => Some(Touch::Read(only.0.into())),
+        [(one, first), (other, second)] if !is_written(second) => {
+            let (one, other) = (one.0.into(), other.0.into());
+            Some(match is_written(first) {
+                true => Touch::Copy(one, other),
+                false => Touch::Compare(one, other),
+            })
+        }
+        _ => None,
+    }
 }
 
 /// The event that a call of `name` can become, if it synchronises.

@@ -7,7 +7,7 @@
 //! trace. **It must run on the merged module before any pass adds or removes an
 //! instruction.**
 
-use crate::calls::{MemoryCall, memory_call, synchronising_call};
+use crate::calls::{MemoryCall, Touch, memory_call, synchronising_call};
 use crate::ids::function_id;
 use crate::internalise::name_of;
 use bohr_event::abi::SiteInfo;
@@ -259,6 +259,10 @@ unsafe fn memory_operation(
     let needed = match kind {
         MemoryCall::MaskedLoad => 1,
         MemoryCall::Clear | MemoryCall::MaskedStore | MemoryCall::Gather => 2,
+        MemoryCall::Text(Touch::Read(one)) => one + 1,
+        MemoryCall::Text(Touch::Compare(one, other) | Touch::Copy(one, other)) => {
+            one.max(other) + 1
+        }
         _ => 3,
     };
     if arguments < needed {
@@ -297,6 +301,13 @@ unsafe fn memory_operation(
                     dynamic(EventKind::Write),
                 )
             }
+            MemoryCall::Text(touch) => {
+                let (first, info) = match touch {
+                    Touch::Read(one) | Touch::Compare(one, _) => (one, dynamic(EventKind::Read)),
+                    Touch::Copy(one, _) => (one, dynamic(EventKind::Write)),
+                };
+                (text_operation(argument(first), touch, &argument), info)
+            }
             MemoryCall::MaskedLoad => {
                 let size = size(LLVMTypeOf(call));
                 fixed(argument(0), plain(EventKind::Read, size), size)
@@ -313,6 +324,41 @@ unsafe fn memory_operation(
                 lanes(argument(1), argument(2), of, EventKind::Write)
             }
         })
+    }
+}
+
+/// A function finds out how long a text is by reading it; that its first byte is
+/// touched is known before.
+fn text_operation(
+    first: LLVMValueRef,
+    touch: Touch,
+    argument: &dyn Fn(u32) -> LLVMValueRef,
+) -> Operation {
+    let length = one(first);
+    match touch {
+        Touch::Read(_) => Operation::Range {
+            address: first,
+            length,
+        },
+        Touch::Compare(_, other) => Operation::Compare {
+            one: first,
+            other: argument(other),
+            length,
+        },
+        Touch::Copy(_, source) => Operation::Copy {
+            destination: first,
+            source: argument(source),
+            length,
+        },
+    }
+}
+
+/// The number one, in the context of a value.
+fn one(value: LLVMValueRef) -> LLVMValueRef {
+    // SAFETY: an integer type of the context that the value lives in.
+    unsafe {
+        let context = LLVMGetTypeContext(LLVMTypeOf(value));
+        LLVMConstInt(LLVMInt64TypeInContext(context), 1, 0)
     }
 }
 

@@ -6,14 +6,17 @@ mod support;
 use bohr_event::FunctionId;
 use bohr_instrument::ids::function_id;
 use bohr_instrument::inkwell::context::Context;
+use bohr_instrument::lower::lower;
 use bohr_instrument::merge::{Part, merge};
+use bohr_instrument::sites::ModuleSites;
+use bohr_program::Gates;
 use std::collections::BTreeMap;
 use support::{Compiled, compile};
 
 const MAIN: &str = "int a(void); int b(void); int main(void) { return a() + b(); }";
 const A: &str = "static int step(int x) { return x + 1; } int (*p)(int) = step;
     inline __attribute__((weak)) int shared(int x) { return x * 3; } int a(void) { return p(1) + shared(2); }";
-const B: &str = "static int step(int x) { return x * 2; } int (*q)(int) = step;
+const B: &str = "static int step(int x) { for (int i = 0; i < 9; i++) x += i; return x * 2; } int (*q)(int) = step;
     inline __attribute__((weak)) int shared(int x) { return x * 3; } int b(void) { return q(1) + shared(2); }";
 
 /// Names in the merged module with their ids; a clash of statics renames one.
@@ -41,6 +44,30 @@ fn distinct(ids: &BTreeMap<String, FunctionId>) -> Vec<FunctionId> {
     values
 }
 
+/// Every site and every gate by what names it for ever, with what it is. The
+/// order of numbers follows ids, so it is part of the answer.
+fn sites_and_gates(parts: &[&Compiled]) -> Vec<String> {
+    let context = Context::create();
+    let parts: Vec<Part<'_>> = parts.iter().map(|part| part.part()).collect();
+    let merged = merge(&context, &parts, &|name| name == "main").expect("merges");
+    let sites = ModuleSites::of(&merged.module);
+    let program = lower(&merged.module, &sites, [0; 32])
+        .expect("lowers")
+        .program;
+    let sites = program.sites.iter().map(|(number, site)| {
+        let kind = site.kind();
+        format!(
+            "{number} {} {kind} {}",
+            program.site_id(number),
+            site.packed
+        )
+    });
+    let gates = Gates::noticing(&program, &|_| true);
+    let gates = gates.gates.iter();
+    let gates = gates.map(|(number, gate)| format!("{number} {}", gate.id(&program)));
+    sites.chain(gates).collect()
+}
+
 fn compile_all(prefix: &str, flags: &[&str]) -> (tempfile::TempDir, Vec<Compiled>) {
     let directory = tempfile::tempdir().expect("directory");
     let sources = [("main.c", MAIN), ("one/part.c", A), ("two/part.c", B)];
@@ -62,6 +89,24 @@ fn equal_in_every_directory_and_link_order() {
         for parts in [&here, &there] {
             let parts: Vec<&Compiled> = order.iter().map(|&at| &parts[at]).collect();
             assert_eq!(distinct(&ids(&parts)), expected, "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn sites_and_gates_too() {
+    let (_first, here) = compile_all("", &["-O0", "-g"]);
+    let (_second, there) = compile_all("moved/deeper/", &["-O0", "-g"]);
+    let expected = sites_and_gates(&here.iter().collect::<Vec<_>>());
+    assert!(expected.len() > 15, "{expected:#?}");
+    assert!(
+        expected.iter().any(|one| one.contains("/loop0")),
+        "{expected:#?}"
+    );
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        for parts in [&here, &there] {
+            let parts: Vec<&Compiled> = order.iter().map(|&at| &parts[at]).collect();
+            assert_eq!(sites_and_gates(&parts), expected, "{order:?}");
         }
     }
 }

@@ -88,6 +88,22 @@ fn memory_functions_and_synchronising_calls() {
 }
 
 #[test]
+fn functions_on_text_touch_what_they_are_given() {
+    let source = "#include <string.h>\n#include <stdio.h>
+        unsigned long f(char *to, const char *from) {
+            strcpy(to, from); sprintf(to, from, 1);
+            return strlen(to) + (unsigned long)strcmp(to, from) + (unsigned long)puts(to);
+        }";
+    assert_eq!(
+        sites("f.c", source, &["-O0", "-fno-builtin"])[4..],
+        [
+            "write ?", "read 8", "read 8", "write ?", "read 8", "read ?", "read 8", "read 8",
+            "read ?", "read 8", "read ?"
+        ]
+    );
+}
+
+#[test]
 fn numbers_go_by_function_id_and_are_dense() {
     let directory = tempfile::tempdir().expect("directory");
     let source = "extern int x; int g(void) { return x; } int f(void) { x = 1; return x + g(); }";

@@ -16,7 +16,7 @@ static void *worker(void *argument) {
     seen += table[index]; //~ Constant ThreadLocal
     results[index] = seen + options; //~ WrittenBeforeThreads shared
     results[0] += late_option; //~ shared
-    puts(name); //~ WrittenBeforeThreads
+    puts(name); //~ WrittenBeforeThreads shared
     return 0;
 }
 

@@ -59,6 +59,20 @@ bitflags! {
         const CALLS_BACK = 1 << 5;
         /// It may set `errno`.
         const SETS_ERRNO = 1 << 6;
+        /// Its routine gets nothing but what the function was given.
+        const CALLS_WITH_GIVEN = 1 << 7;
+        /// Its routine runs when the program ends, in the thread that ends it.
+        const CALLS_AT_EXIT = 1 << 8;
+        /// Its routine runs when the calling thread ends.
+        const CALLS_AT_THREAD_EXIT = 1 << 9;
+        /// It brings in code that no analysis has seen.
+        const LOADS_CODE = 1 << 10;
+        /// A member of a class that owns a buffer: pointers into arguments and
+        /// fresh memory get into the first argument and the result.
+        const MEMBER = 1 << 11;
+        /// It touches at least the first byte of what its first two arguments
+        /// that are read or written point to.
+        const TOUCHES = 1 << 12;
     }
 }
 
@@ -136,9 +150,21 @@ pub fn find(name: &str) -> Option<&'static External> {
             Some(external) => return Some(external),
             // The name of an intrinsic ends with the types it is for.
             None if name.starts_with("llvm.") => name = name.rsplit_once('.')?.0,
-            None => return None,
+            None => return by_beginning(name),
         }
     }
+}
+
+/// What the lines say whose names end with `*`.
+fn by_beginning(name: &str) -> Option<&'static External> {
+    static BEGINNINGS: LazyLock<Vec<(&str, &External)>> = LazyLock::new(|| {
+        let all = TABLE.iter();
+        all.filter_map(|(name, external)| Some((name.strip_suffix('*')?, external)))
+            .collect()
+    });
+    let mut beginnings = BEGINNINGS.iter();
+    let found = beginnings.find(|(beginning, _)| name.starts_with(beginning));
+    found.map(|(_, external)| *external)
 }
 
 /// The name without the mangling of Rust's own runtime symbols, which are items
@@ -181,6 +207,19 @@ impl External {
     #[must_use]
     pub fn thread(&self) -> Option<(ArgumentIndex, ArgumentIndex)> {
         Some((self.first(Use::STARTS)?, self.first(Use::PASSES)?))
+    }
+
+    /// The arguments whose first byte it touches in any case, two at most.
+    #[must_use]
+    pub fn touched(&self) -> Vec<(ArgumentIndex, Use)> {
+        if !self.facts.contains(Facts::TOUCHES) {
+            return Vec::new();
+        }
+        let arguments = (0..).map(ArgumentIndex).zip(self.arguments.iter().copied());
+        arguments
+            .filter(|(_, used)| used.intersects(Use::READS | Use::WRITES))
+            .take(2)
+            .collect()
     }
 
     /// The argument that names the object of its event.
@@ -267,6 +306,15 @@ mod tests {
             Use::WRITES
         );
         assert_eq!(find("llvm.unheard.of.i32"), None);
+    }
+
+    #[test]
+    fn members_without_a_line_go_by_the_beginning_of_their_name() {
+        let string = "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE";
+        let member = |name: &str| find(&format!("{string}{name}")).map(|known| known.facts);
+        assert_eq!(member("6insertEmPKc"), Some(Facts::MEMBER | Facts::UNWINDS));
+        assert_eq!(member("9push_backEc"), Some(Facts::UNWINDS));
+        assert_eq!(find("_ZNSt7__cxx1112basic_stringIwE"), None);
     }
 
     #[test]

@@ -134,6 +134,12 @@ fn fact(external: &mut External, word: &str) -> Result<(), String> {
             "unwinds" => Facts::UNWINDS,
             "callback" => Facts::CALLS_BACK,
             "errno" => Facts::SETS_ERRNO,
+            "touches" => Facts::TOUCHES,
+            "given" => Facts::CALLS_WITH_GIVEN,
+            "atexit" => Facts::CALLS_AT_EXIT,
+            "threadexit" => Facts::CALLS_AT_THREAD_EXIT,
+            "loads" => Facts::LOADS_CODE,
+            "member" => Facts::MEMBER,
             _ => return Err(format!("no fact {word:?}")),
         };
     }

@@ -7,30 +7,12 @@ use super::node::NodeNumber;
 use super::object::Origin;
 use super::solve::CallSite;
 use crate::attribute::ParameterFlags;
-use crate::external::{self, ArgumentIndex, External, Outcome, Pointed, Use};
+use crate::external::{self, ArgumentIndex, External, Facts, Outcome, Pointed, Use};
 use crate::ids::FunctionNumber;
 use crate::instruction::Value;
 
 /// The number of the futex system call, which keeps nothing.
 const FUTEX: i64 = 202;
-
-/// Functions that give their routine nothing but what they were given.
-const PASS_ONLY_ARGUMENTS: [&str; 3] = ["qsort", "qsort_r", "bsearch"];
-
-/// Functions whose routine runs when the program ends, in the thread that ends
-/// it, or when the calling thread does.
-const AT_EXIT: [&str; 3] = ["atexit", "on_exit", "__cxa_atexit"];
-const AT_THREAD_EXIT: [&str; 2] = ["__cxa_thread_atexit", "__cxa_thread_atexit_impl"];
-
-/// Functions that bring in code which no analysis has seen.
-const LOADERS: [&str; 2] = ["dlsym", "dlvsym"];
-
-/// Members of `std::string`, which libstdc++ keeps compiled. They keep pointers
-/// to the string's own buffer only.
-const STRING_MEMBERS: [&str; 2] = [
-    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
-    "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE",
-];
 
 impl Analysis<'_> {
     /// The call may reach `callee`, which is only declared.
@@ -43,9 +25,10 @@ impl Analysis<'_> {
         } else if name == "syscall" {
             self.system_call(site, arguments);
         } else if let Some(known) = external::find(name) {
-            self.known(site, name, known, arguments);
-        } else if STRING_MEMBERS.iter().any(|member| name.starts_with(member)) {
-            self.string_member(site, arguments);
+            match known.facts.contains(Facts::MEMBER) {
+                true => self.member(site, arguments),
+                false => self.known(site, known, arguments),
+            }
         } else if self.allocates(callee, call) {
             self.allocate(site);
         } else {
@@ -53,11 +36,13 @@ impl Analysis<'_> {
         }
     }
 
-    fn known(&mut self, site: CallSite, name: &str, known: &External, arguments: &[Value]) {
-        if LOADERS.contains(&name) {
+    fn known(&mut self, site: CallSite, known: &External, arguments: &[Value]) {
+        if known.facts.contains(Facts::LOADS_CODE) {
             self.meet_foreign_code();
         }
-        let at_exit = AT_EXIT.contains(&name) || AT_THREAD_EXIT.contains(&name);
+        let at_exit = known
+            .facts
+            .intersects(Facts::CALLS_AT_EXIT | Facts::CALLS_AT_THREAD_EXIT);
         for (index, &argument) in (0..).map(ArgumentIndex).zip(arguments) {
             let used = known.argument(index);
             let mut kept = Use::KEEPS | Use::STARTS;
@@ -65,7 +50,7 @@ impl Analysis<'_> {
                 kept |= Use::PASSES | Use::CALLS_LATER;
             }
             if used.intersects(Use::CALLS) || at_exit && used.intersects(Use::CALLS_LATER) {
-                self.call_back(site, name, known, argument, arguments);
+                self.call_back(site, known, argument, arguments);
             } else if used.intersects(kept) && !at_exit {
                 self.flow(site.function, argument, NodeNumber::WORLD);
             }
@@ -148,14 +133,7 @@ impl Analysis<'_> {
 
     /// A function outside calls one of ours that it was just given. Only a
     /// routine that is named at the call is followed; others escape.
-    fn call_back(
-        &mut self,
-        site: CallSite,
-        name: &str,
-        known: &External,
-        routine: Value,
-        arguments: &[Value],
-    ) {
+    fn call_back(&mut self, site: CallSite, known: &External, routine: Value, arguments: &[Value]) {
         let named = routine.constant().map(|constant| self.addresses(constant));
         let callee = match named.as_deref() {
             Some([Some(object)]) => self.solver.objects()[*object].origin,
@@ -171,7 +149,7 @@ impl Analysis<'_> {
             return escaping
                 .for_each(|argument| self.flow(site.function, argument, NodeNumber::WORLD));
         };
-        if AT_EXIT.contains(&name) {
+        if known.facts.contains(Facts::CALLS_AT_EXIT) {
             self.runs_at_exit(callee);
         } else {
             self.resolved.insert((site, callee));
@@ -186,9 +164,9 @@ impl Analysis<'_> {
                 .for_each(|argument| self.flow(site.function, argument, NodeNumber::WORLD));
         }
         // Which of the arguments becomes which parameter is not told apart.
-        let known_only = PASS_ONLY_ARGUMENTS.contains(&name)
-            || AT_EXIT.contains(&name)
-            || AT_THREAD_EXIT.contains(&name);
+        let known_only = known.facts.intersects(
+            Facts::CALLS_WITH_GIVEN | Facts::CALLS_AT_EXIT | Facts::CALLS_AT_THREAD_EXIT,
+        );
         for parameter in self.nodes.arguments(callee) {
             passed
                 .iter()
@@ -214,7 +192,8 @@ impl Analysis<'_> {
         }
     }
 
-    fn string_member(&mut self, site: CallSite, arguments: &[Value]) {
+    /// A member of a class that owns a buffer keeps pointers into that only.
+    fn member(&mut self, site: CallSite, arguments: &[Value]) {
         let function = site.function;
         let result = self.nodes.instruction(function, site.instruction);
         self.allocate(site);
