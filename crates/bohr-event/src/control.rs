@@ -8,10 +8,10 @@
 //! ```text
 //!     runtime                               explorer
 //!        ── Hello ──────────────────────────▶       as soon as it is loaded
-//!           ... constructors, serial prefix ...
+//!           ... constructors ...
 //!        ── Ready ──────────────────────────▶       at the fork point
 //!        ◀────────────────────────── Run(Job) ──
-//!           clones a child per seed
+//!           executes the serial part, clones a child per seed
 //!        ── Runs, Runs, … ──────────────────▶       now and then, and at a failure
 //!        ── Done ───────────────────────────▶
 //!        ◀──────────────────── Run(Job) or end of stream: the template exits
@@ -22,11 +22,13 @@
 
 mod job;
 mod omission;
+mod point;
 mod recorded;
 mod report;
 
 pub use job::{Backend, Detailing, Job, Limits, Output, Policy};
 pub use omission::{GateReference, Omissions, OmittedPasses, Passes};
+pub use point::{ForkPoint, Obstacle};
 pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
 
@@ -59,8 +61,9 @@ pub enum Reply {
     Ready(Ready),
     /// Some runs have ended, in the order of their seeds.
     Runs(Vec<RunReport>),
-    /// The job is over: all its runs are done, or one failed and it was to stop there.
-    Done,
+    /// The job is over: all its runs are done, or one failed and it was to stop
+    /// there. They were cloned from this point.
+    Done(ForkPoint),
     /// The job cannot be done, for this reason.
     Refused(String),
 }

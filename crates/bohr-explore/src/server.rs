@@ -4,7 +4,8 @@
 use crate::bug_file::Invocation;
 use crate::target::Target;
 use bohr_event::control::{
-    self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, Job, Ready, Reply, Request, RunReport,
+    self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, ForkPoint, Job, Ready, Reply, Request,
+    RunReport,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -88,6 +89,7 @@ pub struct Server {
     /// Bytes received that are not a whole frame yet.
     received: Vec<u8>,
     ready: Ready,
+    point: Option<ForkPoint>,
 }
 
 impl Server {
@@ -123,6 +125,7 @@ impl Server {
                 events: 0,
                 notices: Vec::new(),
             },
+            point: None,
         };
         server.greet(patience, go_on)?;
         Ok(server)
@@ -132,6 +135,12 @@ impl Server {
     #[must_use]
     pub fn ready(&self) -> &Ready {
         &self.ready
+    }
+
+    /// Where the runs of the last job began; `None` before the first.
+    #[must_use]
+    pub fn fork_point(&self) -> Option<ForkPoint> {
+        self.point
     }
 
     fn greet(&mut self, patience: Duration, go_on: &dyn Fn() -> bool) -> Result<(), ServerError> {
@@ -180,7 +189,10 @@ impl Server {
                         return Err(ServerError::Interrupted);
                     }
                 }
-                Reply::Done => return Ok(()),
+                Reply::Done(point) => {
+                    self.point = Some(point);
+                    return Ok(());
+                }
                 Reply::Refused(reason) => return Err(ServerError::Refused(reason)),
                 other => return Err(unexpected("runs", &other)),
             }
@@ -254,7 +266,7 @@ fn unexpected(wanted: &str, reply: &Reply) -> ServerError {
         Reply::Hello(_) => "hello",
         Reply::Ready(_) => "ready",
         Reply::Runs(_) => "runs",
-        Reply::Done => "done",
+        Reply::Done(_) => "done",
         Reply::Refused(reason) => return ServerError::Refused(reason.clone()),
     };
     ServerError::Protocol(format!("expected {wanted}, got {got}"))

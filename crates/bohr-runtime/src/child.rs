@@ -1,17 +1,22 @@
-//! The first steps of a run, right after the template has cloned it.
+//! The first steps of a run, right after a template has cloned it.
 
 use crate::{
-    arena, baton, clock::CLOCK, control, engine::ENGINE, faults, gates, heap, ledger::Ledger,
-    lifecycle, output, policy, record::RECORD, system, verdict::REPORTING,
+    arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, ledger::Ledger, lifecycle,
+    output, policy, record::RECORD, server::Task, system, verdict::REPORTING,
 };
-use bohr_event::control::{Backend, Detailing, Job};
-use bohr_schedule::Plan;
+use bohr_event::control::{Backend, Detailing};
 
-/// Turns the clone into a controlled run.
-pub fn begin(job: Job, plan: &'static Plan, seed: u64, ledger: Ledger) {
+/// Turns a clone of the first template into a controlled run.
+pub fn begin(task: &'static Task, seed: u64, ledger: Ledger) {
+    begin_serial(task, ledger);
+    ENGINE.follow(task.plan.strategy(seed));
+}
+
+/// The same without a strategy: for the part in which there is nothing to decide.
+pub fn begin_serial(task: &'static Task, ledger: Ledger) {
+    let job = &task.job;
     system::die_with_parent();
     arena::begin_run();
-    faults::set_action(libc::SIGALRM, libc::SIG_DFL, 0);
     output::redirect();
     heap::set_region(0);
     CLOCK.set_epoch(job.policy.clock);
@@ -19,9 +24,18 @@ pub fn begin(job: Job, plan: &'static Plan, seed: u64, ledger: Ledger) {
     let tracing = job.trace != Detailing::Never;
     baton::use_for_run(job.backend == Backend::Threads);
     RECORD.begin(if tracing { job.trace_limit } else { 0 });
-    ENGINE.begin(plan.strategy(seed), job.limits.events, tracing);
+    ENGINE.begin(job.limits.events, tracing);
     gates::begin(job.without.clone());
     REPORTING.begin(job, ledger);
     lifecycle::add_main_thread();
+    control::begin();
+}
+
+/// Turns a clone of the second template into a run.
+pub fn resume(task: &'static Task, seed: u64, ledger: Ledger) {
+    system::die_with_parent();
+    arena::begin_run();
+    REPORTING.begin(&task.job, ledger);
+    ENGINE.follow(task.plan.strategy(seed));
     control::begin();
 }

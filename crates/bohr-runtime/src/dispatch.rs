@@ -11,7 +11,7 @@ use crate::{
     control, faults,
     interpose::{futex::Futex, input_output, time},
     objects::OBJECTS,
-    system,
+    obstacles, system,
 };
 use core::{
     ffi::c_void,
@@ -133,6 +133,7 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
 fn handle(call: &mut Call) {
     let [first, second, third, fourth, fifth, sixth] = call.arguments();
     let place = call.place();
+    obstacles::note_call(call.number(), call.arguments());
     match call.number() {
         // They create a line of execution that goes on where the call was made.
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => call.repeat(),

@@ -14,6 +14,7 @@ use crate::{
     hooks,
     objects::OBJECTS,
     record::RECORD,
+    serial,
     spin::Sample,
     thread::{Life, Thread, Wait},
     waiting,
@@ -50,6 +51,8 @@ pub struct Engine {
     granted_at: Cell<Option<u64>>,
     /// There was only one thread when leave was last given.
     alone: Cell<bool>,
+    /// There have been more.
+    forked: Cell<bool>,
     /// A run of more events is a livelock.
     limit: Cell<u64>,
     /// Every event goes the slow way and is recorded.
@@ -79,6 +82,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     granted_at: Cell::new(None),
     settled_alone: Cell::new(0),
     alone: Cell::new(false),
+    forked: Cell::new(false),
     limit: Cell::new(u64::MAX),
     tracing: Cell::new(false),
     waits: Cell::new(0),
@@ -111,10 +115,17 @@ pub fn operation(kind: EventKind, object: usize, place: u64) -> Operation {
 
 impl Engine {
     /// Prepares for a run in a fresh child.
-    pub fn begin(&self, strategy: Box<dyn Strategy>, limit: u64, tracing: bool) {
-        *self.strategy.borrow_mut() = Some(strategy);
+    pub fn begin(&self, limit: u64, tracing: bool) {
         self.limit.set(limit);
         self.tracing.set(tracing);
+    }
+
+    /// Sets who decides, and tells it which threads there are.
+    pub fn follow(&self, mut strategy: Box<dyn Strategy>) {
+        for thread in self.threads.borrow().iter() {
+            strategy.thread_started(thread.index, &thread.path);
+        }
+        *self.strategy.borrow_mut() = Some(strategy);
     }
 
     /// Enters a thread into the table; its first event is still to come.
@@ -288,6 +299,7 @@ impl Engine {
         if options < 2 {
             return 0;
         }
+        serial::end();
         let thread = self.current.get();
         let mut strategy = self.strategy.borrow_mut();
         let picked = strategy

@@ -1,10 +1,9 @@
-//! The piece of memory through which a run tells its template how it went. It
+//! The piece of memory through which clones tell their template how it went. It
 //! is shared by the two processes, so what a run wrote is there even if it is
 //! killed right afterwards.
 
 use crate::system;
-use alloc::vec::Vec;
-use bohr_event::control::{Detail, Outcome};
+use bohr_event::control::{Detail, Obstacle, Outcome, Request};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Room for what a run has to say: address space, not memory.
@@ -22,6 +21,12 @@ struct Figures {
     switches: AtomicU64,
     hash: AtomicU64,
     length: AtomicU64,
+    /// A second template has come to its fork point.
+    forked: AtomicBool,
+    /// Why it has not: a number of [`Obstacle`].
+    obstacle: AtomicU32,
+    /// Bytes of the request that it has handed back.
+    handed: AtomicU64,
 }
 
 /// The numbers of one run.
@@ -64,6 +69,63 @@ impl Ledger {
         self.figures().finished.store(false, Ordering::Relaxed);
     }
 
+    /// Before a second template is made.
+    pub fn clear_fork(&self) {
+        self.clear();
+        self.figures().forked.store(false, Ordering::Relaxed);
+        self.figures().obstacle.store(0, Ordering::Relaxed);
+        self.figures().handed.store(0, Ordering::Relaxed);
+    }
+
+    /// In a second template: runs are cloned from here on.
+    pub fn note_fork(&self) {
+        self.figures().forked.store(true, Ordering::Release);
+    }
+
+    /// Whether that happened.
+    pub fn has_forked(&self) -> bool {
+        self.figures().forked.load(Ordering::Acquire)
+    }
+
+    /// In what was to be a second template: it is a run.
+    pub fn note_obstacle(&self, obstacle: Obstacle) {
+        let number = obstacle.number();
+        self.figures().obstacle.store(number, Ordering::Relaxed);
+    }
+
+    /// Why it is.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        Obstacle::from_number(self.figures().obstacle.load(Ordering::Relaxed))
+    }
+
+    /// In a second template at its end: a request that it cannot serve.
+    pub fn hand_over(&self, request: &Request) {
+        let length = postcard::to_slice(request, self.body()).map_or(0, |used| used.len());
+        self.figures()
+            .handed
+            .store(length as u64, Ordering::Release);
+    }
+
+    /// That request, if there is one.
+    pub fn handed(&self) -> Option<Request> {
+        let length = self.figures().handed.swap(0, Ordering::Acquire) as usize;
+        let bytes = self
+            .body()
+            .get(..length)
+            .filter(|bytes| !bytes.is_empty())?;
+        postcard::from_bytes(bytes).ok()
+    }
+
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the memory belongs to two processes that take turns"
+    )]
+    fn body(&self) -> &mut [u8] {
+        // SAFETY: the mapping is that long, one process uses it at a time, and
+        // callers keep no reference.
+        unsafe { core::slice::from_raw_parts_mut((self.0 + BODY) as *mut u8, LENGTH - BODY) }
+    }
+
     /// At the end of a run, in the run.
     pub fn write(&self, summary: Summary, outcome: &Outcome, detail: &Option<Detail>) {
         let figures = self.figures();
@@ -80,14 +142,11 @@ impl Ledger {
     }
 
     fn write_body(&self, outcome: &Outcome, detail: &Option<Detail>) -> u64 {
-        // SAFETY: the mapping is that long, and the template only reads it after the run.
-        let body =
-            unsafe { core::slice::from_raw_parts_mut((self.0 + BODY) as *mut u8, LENGTH - BODY) };
-        if let Ok(used) = postcard::to_slice(&(outcome, detail), body) {
+        if let Ok(used) = postcard::to_slice(&(outcome, detail), self.body()) {
             return used.len() as u64;
         }
         let lost = (outcome, None::<Detail>);
-        postcard::to_slice(&lost, body).map_or(0, |used| used.len() as u64)
+        postcard::to_slice(&lost, self.body()).map_or(0, |used| used.len() as u64)
     }
 
     /// After a run, in the template: `None` if the run did not come to its end.
@@ -110,11 +169,9 @@ impl Ledger {
         if length == 0 || length > LENGTH - BODY {
             return None;
         }
-        // SAFETY: within the mapping, and the run that wrote it has ended.
-        let body = unsafe { core::slice::from_raw_parts((self.0 + BODY) as *const u8, length) };
-        let body: Vec<u8> = body.to_vec();
+        let story = postcard::from_bytes(&self.body()[..length]).ok();
         self.release(length);
-        postcard::from_bytes(&body).ok()
+        story
     }
 
     /// Gives pages of a long report back, so that memory does not stay at its peak.

@@ -13,6 +13,8 @@ pub struct Descriptors {
     /// `/dev/null`; -1 if it has not been opened.
     sink: Cell<i32>,
     mode: Cell<Output>,
+    /// What was captured before the fork point and belongs to every run, in bytes.
+    kept: Cell<usize>,
     /// Offsets of the files that were open at the fork point.
     offsets: RefCell<Vec<(i32, usize)>>,
 }
@@ -21,6 +23,7 @@ static DESCRIPTORS: CarrierOnly<Descriptors> = CarrierOnly::new(Descriptors {
     capture: Cell::new(-1),
     sink: Cell::new(-1),
     mode: Cell::new(Output::Inherit),
+    kept: Cell::new(0),
     offsets: RefCell::new(Vec::new()),
 });
 
@@ -108,13 +111,21 @@ pub fn captured() -> Vec<u8> {
     bytes
 }
 
-/// After a run, in the template: an empty file for the next.
+/// At a fork point: what has been captured so far belongs to every run.
+pub fn keep() {
+    if matches!(DESCRIPTORS.mode.get(), Output::Capture { .. }) {
+        let length = seek(DESCRIPTORS.capture.get(), 0, libc::SEEK_END);
+        DESCRIPTORS.kept.set(length.unwrap_or(0));
+    }
+}
+
+/// After a run, in the template: a file without its output for the next.
 pub fn reset() {
     if matches!(DESCRIPTORS.mode.get(), Output::Capture { .. }) {
-        let file = DESCRIPTORS.capture.get();
+        let (file, kept) = (DESCRIPTORS.capture.get(), DESCRIPTORS.kept.get());
         // SAFETY: shortens a file of ours.
-        unsafe { system::call(libc::SYS_ftruncate, [file as usize, 0, 0, 0, 0, 0]) };
+        unsafe { system::call(libc::SYS_ftruncate, [file as usize, kept, 0, 0, 0, 0]) };
         // The offset is shared by all who write.
-        let _ = seek(file, 0, libc::SEEK_SET);
+        let _ = seek(file, kept, libc::SEEK_SET);
     }
 }

@@ -1,24 +1,36 @@
 //! The fork server: the template stands at its fork point with its threads
 //! parked, and clones a child for every run of a job.
+//!
+//! There are two fork points. The first is `main`, where the template waits for
+//! its first job. For a job of many runs it clones a second template, which
+//! executes the serial part of the program and stops where the strategy is first
+//! asked anything ([`serial`](crate::serial)); runs are cloned from there.
 
 use crate::{
     channel::Channel,
-    child,
-    faults::{self, WATCHDOG},
-    hooks,
+    child, hooks,
     ledger::Ledger,
     notices,
     objects::OBJECTS,
+    obstacles,
+    offspring::{self, End, TICK},
     output,
     pool::POOL,
-    real, system, verdict,
+    real,
+    serial::{self, Serial},
+    system, verdict,
 };
-use alloc::{boxed::Box, format, string::ToString, vec::Vec};
-use bohr_event::{
-    FailureKind, ThreadIndex,
-    control::{Failure, Job, Outcome, Ready, Reply, Request, RunReport},
+use alloc::{
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use bohr_event::control::{
+    Detailing, ForkPoint, Job, Obstacle, Outcome, Ready, Reply, Request, RunReport,
 };
 use bohr_schedule::Plan;
+use core::{cell::Cell, ptr};
 
 /// Threads parked before the first run.
 const FIRST_PARKED: usize = 4;
@@ -26,10 +38,6 @@ const FIRST_PARKED: usize = 4;
 const MOST_PARKED: usize = 600;
 /// Runs reported together.
 const BATCH: usize = 64;
-/// Time after which waiting reports are sent, and between looks at the clock.
-const TICK: u64 = 50_000_000;
-/// How long an overdue run may take to tell where it is.
-const LAST_WORDS: u64 = 2_000_000_000;
 
 /// Serves jobs in the template. Returns in each run, where the program goes on.
 pub fn serve(channel: Channel) {
@@ -40,39 +48,193 @@ pub fn serve(channel: Channel) {
     real::find_all();
     OBJECTS.refresh();
     output::note_offsets();
+    obstacles::note_beginning();
+    offspring::start_ticking();
     channel.send(&Reply::Ready(Ready {
         objects: OBJECTS.list(),
         events: 0,
         notices: notices::list(),
     }));
+    let ledger = match prepared {
+        Ok(ledger) => ledger,
+        Err(reason) => loop {
+            channel.receive();
+            channel.send(&Reply::Refused(reason.clone()));
+        },
+    };
+    let mut template = Template {
+        server: Server::new(channel, ledger),
+        obstacle: None,
+        last: None,
+    };
+    let mut handed = None;
     loop {
-        let Request::Run(job) = channel.receive();
-        match &prepared {
-            Ok(ledger) => {
-                let done = Server {
-                    channel,
-                    ledger: *ledger,
-                    waiting: Vec::new(),
-                    sent: system::monotonic(),
-                }
-                .run(job);
-                if done == Side::Run {
-                    return;
-                }
-            }
-            Err(reason) => channel.send(&Reply::Refused(reason.clone())),
+        let Request::Run(job) = handed.take().unwrap_or_else(|| channel.receive());
+        match template.take(job) {
+            Next::Job(request) => handed = request,
+            Next::Run => return,
         }
+    }
+}
+
+/// What all runs of a job need; lives until the job is done.
+pub struct Task {
+    /// As the explorer sent it.
+    pub job: Job,
+    /// Strategies borrow from it for as long as their process lives.
+    pub plan: Plan,
+    /// Where it lies, as it was given out: a reference is no leave to free.
+    own: Cell<*mut Task>,
+}
+
+impl Task {
+    /// The task of a job. Refusals are for the explorer.
+    pub fn new(job: Job) -> Result<&'static Task, String> {
+        let Some(plan) = Plan::from_bytes(&job.plan) else {
+            return Err("the plan is not one of this version's".to_string());
+        };
+        let own = Cell::new(ptr::null_mut());
+        let task = Box::into_raw(Box::new(Task { job, plan, own }));
+        // SAFETY: just made; lives until `forget`.
+        let task = unsafe {
+            (*task).own.set(task);
+            &*task
+        };
+        Ok(task)
+    }
+
+    /// Gives it back.
+    fn forget(&'static self) {
+        // SAFETY: made from a box in `new`; the runs that borrowed from it have
+        // ended, and who calls this does not use it again.
+        drop(unsafe { Box::from_raw(self.own.get()) });
+    }
+
+    /// The seed of the run with this number.
+    pub fn seed(&self, number: u64) -> u64 {
+        let distance = self.job.stride.wrapping_mul(number);
+        self.job.first_seed.wrapping_add(distance)
+    }
+}
+
+/// What of a job is in force before the strategy is asked anything: jobs that
+/// agree in it can share their serial part.
+pub fn shape(job: &Job) -> Job {
+    Job {
+        first_seed: 0,
+        stride: 0,
+        runs: 0,
+        plan: Vec::new(),
+        stop_at_failure: false,
+        details: Detailing::Never,
+        ..job.clone()
+    }
+}
+
+/// What the template does next.
+enum Next {
+    /// This job, or the one that comes.
+    Job(Option<Request>),
+    /// This is a clone: on into the program.
+    Run,
+}
+
+/// The process at the first fork point.
+struct Template {
+    server: Server,
+    /// Why runs begin at `main`.
+    obstacle: Option<Obstacle>,
+    /// Shape of the last job.
+    last: Option<Job>,
+}
+
+impl Template {
+    fn take(&mut self, job: Job) -> Next {
+        let shares = self.shares(&job);
+        let prepared = prepare(&job).and_then(|()| Task::new(job));
+        let task = match prepared {
+            Ok(task) => task,
+            Err(reason) => {
+                self.server.channel.send(&Reply::Refused(reason));
+                return Next::Job(None);
+            }
+        };
+        let mut first = 0;
+        if shares {
+            self.server.ledger.clear_fork();
+            match system::clone_process() {
+                Ok(0) => {
+                    let (channel, ledger) = (self.server.channel, self.server.ledger);
+                    serial::begin(Serial {
+                        task,
+                        channel,
+                        ledger,
+                    });
+                    return Next::Run;
+                }
+                Ok(second) => match self.attend(second, task) {
+                    Some(report) => {
+                        first = 1;
+                        if self.server.report(report, &task.job) {
+                            first = task.job.runs;
+                        }
+                    }
+                    None => {
+                        task.forget();
+                        return Next::Job(self.server.ledger.handed());
+                    }
+                },
+                // The first run will say so.
+                Err(_) => {}
+            }
+        }
+        let point = ForkPoint::Main(self.obstacle);
+        match self.server.runs(task, first, point, child::begin) {
+            Side::Run => Next::Run,
+            Side::Template => Next::Job(None),
+        }
+    }
+
+    /// Whether a second template is worth it for this job, and possible.
+    fn shares(&mut self, job: &Job) -> bool {
+        let shape = shape(job);
+        let again = self.last.as_ref() == Some(&shape);
+        self.last = Some(shape);
+        self.obstacle.is_none() && (job.runs > 1 || again)
+    }
+
+    /// Waits for the second template. It has done the whole job, and those after
+    /// it that could share its serial part; or it was a run like any other, whose
+    /// report comes back, since there was nothing to share.
+    fn attend(&mut self, second: usize, task: &'static Task) -> Option<RunReport> {
+        let ledger = self.server.ledger;
+        let limit = task.job.limits.milliseconds;
+        let end = offspring::wait_for(second, limit, || ledger.has_forked());
+        if !ledger.has_forked() {
+            self.obstacle = Some(ledger.obstacle().unwrap_or(Obstacle::NoThread));
+            return Some(self.server.account(end, task.seed(0), &task.job));
+        }
+        // What its serial part wrote.
+        output::reset();
+        if end != End::Exited(0) {
+            let reason = format!("the process that runs were cloned from is gone: {end:?}");
+            self.server.channel.send(&Reply::Refused(reason));
+        }
+        None
     }
 }
 
 /// In which of the two processes one is after a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub enum Side {
+    /// In the one that clones.
     Template,
+    /// In a run.
     Run,
 }
 
-struct Server {
+/// Clones runs and reports how they went.
+pub struct Server {
     channel: Channel,
     ledger: Ledger,
     /// Reports not yet sent.
@@ -82,32 +244,40 @@ struct Server {
 }
 
 impl Server {
-    fn run(mut self, job: Job) -> Side {
-        let plan: Plan = match prepare(&job) {
-            Ok(plan) => plan,
-            Err(reason) => {
-                self.channel.send(&Reply::Refused(reason));
-                return Side::Template;
-            }
-        };
-        // Strategies borrow from the plan for as long as their process lives.
-        let plan: &'static Plan = Box::leak(Box::new(plan));
-        start_ticking();
-        for number in 0..job.runs {
-            let seed = job.first_seed.wrapping_add(job.stride.wrapping_mul(number));
+    /// One that has not done anything yet.
+    pub fn new(channel: Channel, ledger: Ledger) -> Server {
+        Server {
+            channel,
+            ledger,
+            waiting: Vec::new(),
+            sent: system::monotonic(),
+        }
+    }
+
+    /// Does the runs of a task from number `first` on, and tells the explorer
+    /// that it is done. `begin` is what a clone does first.
+    pub fn runs(
+        &mut self,
+        task: &'static Task,
+        first: u64,
+        point: ForkPoint,
+        begin: fn(&'static Task, u64, Ledger),
+    ) -> Side {
+        for number in first..task.job.runs {
+            let seed = task.seed(number);
             output::restore_offsets();
             self.ledger.clear();
             match system::clone_process() {
                 Ok(0) => {
                     self.channel.close();
-                    child::begin(job, plan, seed, self.ledger);
+                    begin(task, seed, self.ledger);
                     return Side::Run;
                 }
                 Ok(child) => {
-                    let report = self.wait(child, seed, &job);
-                    let failed = !matches!(report.outcome, Outcome::Exited { code: 0 });
-                    self.report(report, failed);
-                    if failed && job.stop_at_failure {
+                    let limit = task.job.limits.milliseconds;
+                    let end = offspring::wait_for(child, limit, || false);
+                    let report = self.account(end, seed, &task.job);
+                    if self.report(report, &task.job) {
                         break;
                     }
                 }
@@ -119,19 +289,17 @@ impl Server {
                 }
             }
         }
+        task.forget();
         self.flush();
-        // SAFETY: made from a box above; the runs that borrowed from it have ended.
-        drop(unsafe { Box::from_raw(core::ptr::from_ref(plan).cast_mut()) });
-        self.channel.send(&Reply::Done);
+        self.channel.send(&Reply::Done(point));
         Side::Template
     }
 
-    /// Waits for the end of a run and tells how it went.
-    fn wait(&self, child: usize, seed: u64, job: &Job) -> RunReport {
-        let status = wait_for(child, job.limits.milliseconds);
+    /// How a run went, by its own word and the kernel's.
+    fn account(&self, end: End, seed: u64, job: &Job) -> RunReport {
         let mut report = RunReport {
             seed,
-            outcome: outcome_of(status, job.limits.milliseconds),
+            outcome: end.outcome(job.limits.milliseconds),
             events: 0,
             switches: 0,
             threads: 0,
@@ -158,12 +326,15 @@ impl Server {
         report
     }
 
-    fn report(&mut self, report: RunReport, urgent: bool) {
+    /// Reports a run, now or later; whether the job is to end with it.
+    fn report(&mut self, report: RunReport, job: &Job) -> bool {
+        let failed = !matches!(report.outcome, Outcome::Exited { code: 0 });
         self.waiting.push(report);
         let late = self.waiting.len() >= BATCH || system::monotonic() - self.sent > TICK;
-        if urgent || late {
+        if failed || late {
             self.flush();
         }
+        failed && job.stop_at_failure
     }
 
     fn flush(&mut self) {
@@ -176,99 +347,9 @@ impl Server {
 }
 
 /// What has to be in place before the first run of a job.
-fn prepare(job: &Job) -> Result<Plan, alloc::string::String> {
+fn prepare(job: &Job) -> Result<(), String> {
     output::prepare(job.output)
         .map_err(|error| format!("cannot redirect output: error {error}"))?;
     hooks::watch_freed(job.policy.watch_freed);
-    postcard::from_bytes(&job.plan).map_err(|_| "the plan is not one of this version's".to_string())
-}
-
-/// The outcome by the word of the kernel, for a run that left none of its own.
-fn outcome_of(status: End, milliseconds: u32) -> Outcome {
-    match status {
-        End::Exited(code) => Outcome::Exited { code },
-        End::Killed(signal) => Outcome::Failed(Failure {
-            kind: FailureKind::Crash { signal },
-            thread: ThreadIndex::MAIN,
-            place: None,
-            address: 0,
-            message: format!("killed by signal {signal}"),
-            states: Vec::new(),
-        }),
-        End::Overdue => Outcome::Failed(Failure {
-            kind: FailureKind::TimeLimit,
-            thread: ThreadIndex::MAIN,
-            place: None,
-            address: 0,
-            message: format!("did not answer after {milliseconds} ms"),
-            states: Vec::new(),
-        }),
-    }
-}
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Exited(i32),
-    Killed(i32),
-    /// Killed by us: too late, and no answer to the watchdog.
-    Overdue,
-}
-
-/// Waits for a child. The clock is looked at when the tick interrupts the wait,
-/// so a short run costs one system call here.
-fn wait_for(child: usize, milliseconds: u32) -> End {
-    let limit = u64::from(milliseconds) * 1_000_000;
-    let begin = system::monotonic();
-    let mut asked = false;
-    let mut killed = false;
-    loop {
-        let mut status = 0i32;
-        let arguments = [child, &raw mut status as usize, 0, 0, 0, 0];
-        // SAFETY: writes the status.
-        if unsafe { system::try_call(libc::SYS_wait4, arguments) }.is_ok() {
-            return match (libc::WIFEXITED(status), killed) {
-                (_, true) => End::Overdue,
-                (true, _) => End::Exited(libc::WEXITSTATUS(status)),
-                (false, _) => End::Killed(libc::WTERMSIG(status)),
-            };
-        }
-        let elapsed = system::monotonic() - begin;
-        if limit > 0 && elapsed > limit && !asked {
-            asked = true;
-            send_signal(child, WATCHDOG);
-        } else if asked && elapsed > limit + LAST_WORDS {
-            killed = true;
-            send_signal(child, libc::SIGKILL);
-        }
-    }
-}
-
-fn send_signal(process: usize, signal: i32) {
-    // SAFETY: the process is our child and has not been waited for.
-    unsafe { system::call(libc::SYS_kill, [process, signal as usize, 0, 0, 0, 0]) };
-}
-
-/// Makes a signal interrupt waits regularly. Children do not inherit the timer.
-fn start_ticking() {
-    extern "C" fn tick(_: i32) {}
-    faults::set_action(libc::SIGALRM, tick as *const () as usize, 0);
-    let interval = libc::timeval {
-        tv_sec: 0,
-        tv_usec: (TICK / 1000) as i64,
-    };
-    let timer = libc::itimerval {
-        it_interval: interval,
-        it_value: interval,
-    };
-    let arguments = [
-        libc::ITIMER_REAL as usize,
-        &raw const timer as usize,
-        0,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: sets a timer of this process.
-    unsafe { system::call(libc::SYS_setitimer, arguments) };
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! System calls without the C library: nothing here sets `errno`, takes a lock
 //! or can be interposed.
 
+use alloc::vec::Vec;
 use core::{arch::asm, ffi::CStr, ptr};
 
 /// What the kernel answered.
@@ -120,6 +121,42 @@ pub fn read_all(descriptor: i32, mut buffer: &mut [u8]) -> Result<bool, i32> {
         }
     }
     Ok(true)
+}
+
+/// The content of a file.
+pub fn file(path: &CStr) -> Result<Vec<u8>, i32> {
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    let arguments = [
+        libc::AT_FDCWD as usize,
+        path.as_ptr() as usize,
+        flags,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: reads the path.
+    let descriptor = unsafe { try_call(libc::SYS_openat, arguments) }?;
+    let mut content = Vec::new();
+    let mut piece = [0u8; 4096];
+    let result = loop {
+        let arguments = [
+            descriptor,
+            piece.as_mut_ptr() as usize,
+            piece.len(),
+            0,
+            0,
+            0,
+        ];
+        // SAFETY: writes into `piece` only.
+        match unsafe { try_call(libc::SYS_read, arguments) } {
+            Ok(0) => break Ok(content),
+            Ok(read) => content.extend_from_slice(&piece[..read]),
+            Err(libc::EINTR) => {}
+            Err(error) => break Err(error),
+        }
+    };
+    close(descriptor as i32);
+    result
 }
 
 /// A message for people, on standard error.

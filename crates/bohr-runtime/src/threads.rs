@@ -7,6 +7,7 @@ use crate::{
     interpose::{cancel, keys},
     pool::POOL,
     real::real,
+    serial,
     thread::{Life, Start, Thread, Wait, object_of},
 };
 use alloc::boxed::Box;
@@ -27,6 +28,7 @@ pub struct Wish {
 
 /// Creates a thread; gives its handle, or an error number.
 pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
+    serial::end();
     sweep();
     let vessel = Vessel::new(wish.stack).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();

@@ -21,11 +21,11 @@ use bohr_event::{
 };
 use bohr_fiber::Fiber;
 use bohr_schedule::Stop;
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 
 /// What a run needs to know in order to report.
 pub struct Reporting {
-    job: RefCell<Option<Job>>,
+    job: Cell<Option<&'static Job>>,
     ledger: Cell<Option<Ledger>>,
     /// Set once the end has begun: a fault from now on is the runtime's own.
     closing: Cell<bool>,
@@ -36,7 +36,7 @@ pub struct Reporting {
 /// The reporting of this process.
 #[unsafe(link_section = "bohr_hot")]
 pub static REPORTING: CarrierOnly<Reporting> = CarrierOnly::new(Reporting {
-    job: RefCell::new(None),
+    job: Cell::new(None),
     ledger: Cell::new(None),
     closing: Cell::new(false),
     context: Cell::new(None),
@@ -47,8 +47,8 @@ const CLOSED: i32 = 70;
 
 impl Reporting {
     /// In a fresh child.
-    pub fn begin(&self, job: Job, ledger: Ledger) {
-        *self.job.borrow_mut() = Some(job);
+    pub fn begin(&self, job: &'static Job, ledger: Ledger) {
+        self.job.set(Some(job));
         self.ledger.set(Some(ledger));
     }
 
@@ -141,8 +141,7 @@ fn write(outcome: &Outcome) {
 
 /// What the job wants to know beyond the figures.
 fn detail(outcome: &Outcome) -> Option<Detail> {
-    let job = REPORTING.job.borrow();
-    let job = job.as_ref()?;
+    let job = REPORTING.job.get()?;
     let failing = !matches!(outcome, Outcome::Exited { code: 0 });
     let wanted = |detailing| match detailing {
         Detailing::Never => false,

@@ -224,9 +224,11 @@ impl Engine {
         };
         self.alone.set(true);
         let strategy = self.strategy.borrow();
-        let asked = strategy
-            .as_ref()
-            .is_some_and(|strategy| strategy.is_asked_alone());
+        // Before the first creation nobody is asked: runs share that part.
+        let asked = self.forked.get()
+            && strategy
+                .as_ref()
+                .is_some_and(|strategy| strategy.is_asked_alone());
         if asked {
             return None;
         }
@@ -240,6 +242,7 @@ impl Engine {
     pub(super) fn is_no_longer_alone(&self) {
         self.settle();
         self.alone.set(false);
+        self.forked.set(true);
         self.reserve.set(0);
     }
 

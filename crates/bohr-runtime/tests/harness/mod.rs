@@ -4,8 +4,8 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bohr_event::control::{
-    Backend, CONTROL_VARIABLE, Detailing, Job, Limits, Omissions, Outcome, Output, Policy, Ready,
-    Reply, Request, RunReport, frame, frame_length, message,
+    Backend, CONTROL_VARIABLE, Detailing, ForkPoint, Job, Limits, Omissions, Outcome, Output,
+    Policy, Ready, Reply, Request, RunReport, frame, frame_length, message,
 };
 use bohr_schedule::{Plan, Rule};
 use std::{
@@ -170,6 +170,8 @@ pub struct Template {
     child: Child,
     stream: UnixStream,
     pub ready: Ready,
+    /// Where the runs of the last job began.
+    pub point: Option<ForkPoint>,
 }
 
 impl Template {
@@ -203,6 +205,7 @@ impl Template {
                 events: 0,
                 notices: Vec::new(),
             },
+            point: None,
         };
         let Reply::Hello(hello) = template.receive() else {
             panic!("the runtime says hello first")
@@ -237,7 +240,10 @@ impl Template {
         loop {
             match self.receive() {
                 Reply::Runs(runs) => reports.extend(runs),
-                Reply::Done => return reports,
+                Reply::Done(point) => {
+                    self.point = Some(point);
+                    return reports;
+                }
                 other => panic!("unexpected: {other:?}"),
             }
         }
