@@ -1,170 +1,204 @@
-//! `cargo xtask eval`: hunts the museum by every strategy, with many seeds, and
-//! writes what came of it beside what the papers print.
+//! `cargo xtask eval`: hunts every exhibit of the museum with every strategy,
+//! several times with different seeds, takes what was found through the other
+//! stages, and prints the results beside the papers' figures. Everything that
+//! is shown comes from `bohr --json` or from `eval/papers.toml`.
+
+mod measure;
+mod page;
+mod statistics;
+mod tables;
 
 use crate::museum::build_bohr;
 use crate::{Command, shell};
-use bohr_museum::{
-    Compilers, Evaluation, Exhibit, MemoryModel, Papers, Trial, Variant, Verdict, machine_facts,
-};
-use std::path::Path;
+use bohr_museum::{Exhibit, MemoryModel};
+use measure::{Measured, Measuring};
+use std::path::PathBuf;
 
 pub const COMMAND: Command = Command {
     name: "eval",
-    about: "[--quick | --full] [NAME...]: schedules and seconds to each bug, by strategy",
+    about: "[--quick | --full] [--only NAME...]: the museum by strategy, beside the papers' tables",
     run,
 };
 
-/// How much is measured.
-struct Size {
+/// How much is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// For the names of the files.
+    name: &'static str,
+    /// Hunts per exhibit and strategy.
     trials: u64,
+    /// Seconds of a hunt that finds nothing.
     seconds: u32,
+    /// Replays of what was found.
+    replays: u64,
     strategies: &'static [&'static str],
-    /// Exhibits that are hunted if nobody names any; all if empty.
-    exhibits: &'static [&'static str],
+    /// Whether exhibits run at their default size or at their smallest.
+    full_size: bool,
+    /// Which exhibits; all if empty.
+    only: Vec<String>,
 }
 
-/// For CI: catches collapse, says nothing finer. Ends within five minutes.
-const QUICK: Size = Size {
-    trials: 3,
-    seconds: 10,
-    strategies: &["mixed", "pct:3", "pos"],
-    exhibits: &[
-        "account",
-        "bounded-buffer",
-        "client-factory",
-        "philosophers",
-        "string-buffer",
-    ],
-};
+/// Exhibits of every class and language, and few enough for every change.
+const QUICK: [&str; 8] = [
+    "account",
+    "async-appender",
+    "guarded-pointer",
+    "log-rotation",
+    "park-event",
+    "philosophers",
+    "server-start",
+    "view-descriptor",
+];
 
-/// For people.
-const FULL: Size = Size {
-    trials: 20,
-    seconds: 60,
-    strategies: &["mixed", "random", "pct:3", "pos", "surw", "feedback"],
-    exhibits: &[],
-};
+impl Settings {
+    fn quick() -> Settings {
+        Settings {
+            name: "quick",
+            trials: 3,
+            seconds: 5,
+            replays: 100,
+            strategies: &["mixed", "random", "pct:3", "surw"],
+            full_size: false,
+            only: QUICK.map(String::from).to_vec(),
+        }
+    }
 
-/// Distance between the seeds of two trials: no hunt makes so many runs.
-const SEEDS: u64 = 1_000_000_000;
+    fn full() -> Settings {
+        Settings {
+            name: "full",
+            trials: 20,
+            seconds: 60,
+            replays: 10_000,
+            strategies: &[
+                "mixed", "random", "pct:3", "pos", "surw", "feedback", "bounded",
+            ],
+            full_size: true,
+            only: Vec::new(),
+        }
+    }
+
+    fn from(arguments: &[String]) -> Result<Settings, String> {
+        let (mut settings, rest) = match arguments.split_first() {
+            Some((word, rest)) if word == "--quick" => (Settings::quick(), rest),
+            Some((word, rest)) if word == "--full" => (Settings::full(), rest),
+            _ => (Settings::quick(), arguments),
+        };
+        match rest.split_first() {
+            None => {}
+            Some((word, names)) if word == "--only" && !names.is_empty() => {
+                settings.only = names.to_vec();
+            }
+            Some((word, _)) => {
+                return Err(format!(
+                    "`{word}` is not understood; try --quick, --full or --only NAME..."
+                ));
+            }
+        }
+        Ok(settings)
+    }
+
+    fn exhibits(&self) -> Result<Vec<Exhibit>, String> {
+        let exhibits = match self.only.is_empty() {
+            true => bohr_museum::all(),
+            false => self
+                .only
+                .iter()
+                .map(|name| bohr_museum::named(name))
+                .collect(),
+        };
+        exhibits.map_err(|error| error.to_string())
+    }
+}
 
 fn run(arguments: &[String]) -> Result<(), String> {
-    let (size, names) = match arguments.split_first() {
-        Some((flag, names)) if flag == "--full" => (FULL, names),
-        Some((flag, names)) if flag == "--quick" => (QUICK, names),
-        _ => (QUICK, arguments),
-    };
-    let told = |error: bohr_museum::Error| error.to_string();
-    let exhibits = chosen(&size, names)?;
+    let settings = Settings::from(arguments)?;
+    let exhibits = settings.exhibits()?;
     let bohr = build_bohr()?;
-    let mut evaluation = Evaluation {
-        machine: machine_facts(),
-        command: format!("cargo xtask eval {}", arguments.join(" ")),
-        seconds: size.seconds,
-        trials: Vec::new(),
-    };
+    let measuring = Measuring::new(&bohr, &settings);
+    let mut results = Vec::new();
     for exhibit in &exhibits {
-        let compilers = Compilers::of_bohr(&bohr);
-        let program = bohr_museum::compile(exhibit, Variant::Buggy, &compilers).map_err(told)?;
-        for strategy in size.strategies {
-            for trial in 0..size.trials {
-                let seed = trial * SEEDS;
-                let trial = hunt(exhibit, &program, &bohr, strategy, seed, size.seconds)?;
-                evaluation.trials.push(trial);
-            }
-            let found = evaluation.summary(&exhibit.manifest.name, strategy);
-            let (name, found, trials) = (&exhibit.manifest.name, found.found, found.trials);
-            println!("{name:20} {strategy:10} {found} of {trials}");
-        }
-    }
-    save(&evaluation, &exhibits)?;
-    collapsed(&evaluation)
-}
-
-/// What the user names, or what belongs to the size; without what no
-/// interleaving shows.
-fn chosen(size: &Size, names: &[String]) -> Result<Vec<Exhibit>, String> {
-    let wanted = |exhibit: &Exhibit| {
         let name = &exhibit.manifest.name;
-        match names {
-            [] => size.exhibits.is_empty() || size.exhibits.contains(&name.as_str()),
-            names => names.contains(name),
+        if exhibit.manifest.memory_model != MemoryModel::Sc {
+            println!("{name:20} needs a weaker memory model than bohr controls");
+            continue;
         }
-    };
-    let all = bohr_museum::all().map_err(|error| error.to_string())?;
-    let reachable = |exhibit: &Exhibit| exhibit.manifest.memory_model == MemoryModel::Sc;
-    Ok(all
-        .into_iter()
-        .filter(|exhibit| wanted(exhibit) && reachable(exhibit))
-        .collect())
-}
-
-fn hunt(
-    exhibit: &Exhibit,
-    program: &Path,
-    bohr: &Path,
-    strategy: &str,
-    seed: u64,
-    seconds: u32,
-) -> Result<Trial, String> {
-    let hunting = bohr_museum::Hunting {
-        strategy: Some(strategy.to_string()),
-        seed,
-        ..bohr_museum::Hunting::of(seconds)
-    };
-    let arguments = &exhibit.manifest.arguments.default;
-    let report = hunting.run(bohr, program, arguments);
-    let report = report.map_err(|error| error.to_string())?;
-    let name = &exhibit.manifest.name;
-    match bohr_museum::judge(exhibit, &report) {
-        Verdict::Wrong(sentence) if report.found => {
-            Err(format!("{name}, {strategy}, seed {seed}: {sentence}"))
-        }
-        _ => Ok(Trial {
-            exhibit: name.clone(),
-            strategy: strategy.to_string(),
-            seed,
-            found: report.found,
-            runs: report.runs,
-            seconds: report.seconds,
-            threads: report.threads,
-            events: report.events,
-            switches: report.switches,
-        }),
+        let measured = measuring.exhibit(exhibit);
+        println!("{name:20} {}", measured.line());
+        results.push(measured);
     }
+    let files = save(&settings, &results)?;
+    println!("written to {}", files.join(", "));
+    verdict(&results)
 }
 
-/// Writes `eval/results/hunt.json`, `hunt.md` and `papers.md`.
-fn save(evaluation: &Evaluation, exhibits: &[Exhibit]) -> Result<(), String> {
+/// Writes the results as data, for reading and as a page.
+fn save(settings: &Settings, results: &[Measured]) -> Result<Vec<String>, String> {
     let folder = shell::root().join("eval/results");
-    let papers = Papers::load().map_err(|error| error.to_string())?;
-    let json = serde_json::to_string_pretty(evaluation).map_err(|error| error.to_string())?;
-    let files = [
-        ("hunt.json", json),
-        ("hunt.md", bohr_museum::markdown(evaluation)),
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let tables = tables::all(settings, results)?;
+    let contents = [
         (
-            "papers.md",
-            bohr_museum::of_papers(evaluation, &papers, exhibits),
+            "json",
+            format!("{:#}\n", measure::as_json(settings, results)),
         ),
+        ("md", page::markdown(settings, &tables)),
+        ("html", page::html(settings, &tables, results)),
     ];
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    for (name, text) in files {
-        let path = folder.join(name);
+    let mut written = Vec::new();
+    for (ending, text) in contents {
+        let path: PathBuf = folder.join(format!("{}.{ending}", settings.name));
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-        println!("written: {}", path.display());
+        let shown = path.strip_prefix(shell::root()).unwrap_or(&path);
+        written.push(shown.display().to_string());
     }
-    Ok(())
+    Ok(written)
 }
 
-/// An exhibit that the default strategy never finds.
-fn collapsed(evaluation: &Evaluation) -> Result<(), String> {
-    let lost: Vec<&str> = evaluation
-        .exhibits()
-        .into_iter()
-        .filter(|exhibit| evaluation.summary(exhibit, "mixed").found == 0)
+/// An exhibit that does not build, is not found or fails in another way than
+/// its manifest says is an error of the whole.
+fn verdict(results: &[Measured]) -> Result<(), String> {
+    let wrong: Vec<String> = results
+        .iter()
+        .flat_map(|measured| {
+            let told = |error| format!("{}: {error}", measured.name);
+            measured.errors.iter().map(told)
+        })
         .collect();
-    match lost.is_empty() {
+    match wrong.is_empty() {
         true => Ok(()),
-        false => Err(format!("never found: {}", lost.join(" "))),
+        false => Err(format!(
+            "{} of {} exhibits are not what they say\n  {}",
+            results
+                .iter()
+                .filter(|measured| !measured.errors.is_empty())
+                .count(),
+            results.len(),
+            wrong.join("\n  ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(words: &[&str]) -> Result<Settings, String> {
+        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        Settings::from(&words)
+    }
+
+    #[test]
+    fn arguments_choose_size_and_exhibits() {
+        assert_eq!(settings(&[]), Ok(Settings::quick()));
+        assert_eq!(settings(&["--full"]), Ok(Settings::full()));
+        let one = settings(&["--full", "--only", "account"]).unwrap();
+        assert_eq!((one.trials, one.only), (20, vec!["account".to_string()]));
+        assert!(settings(&["--slow"]).is_err());
+        assert!(settings(&["--only"]).is_err());
+    }
+
+    #[test]
+    fn the_quick_exhibits_are_in_the_museum() {
+        assert_eq!(Settings::quick().exhibits().unwrap().len(), QUICK.len());
     }
 }

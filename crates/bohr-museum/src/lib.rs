@@ -22,7 +22,6 @@
 
 mod compile;
 mod error;
-mod evaluation;
 mod exhibit;
 mod hunt;
 mod machine;
@@ -37,7 +36,6 @@ mod tour;
 
 pub use compile::{Compilers, Variant, compile};
 pub use error::Error;
-pub use evaluation::{Evaluation, Quartiles, Summary, Trial, markdown, of_papers};
 pub use exhibit::{Exhibit, all, museum, named, root};
 pub use hunt::{Hunting, Report, Stack, Verdict, hunt, judge, judge_twin};
 pub use machine::facts as machine_facts;

@@ -72,6 +72,16 @@ pub enum Cell {
     Text(String),
 }
 
+impl std::fmt::Display for Cell {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cell::Integer(number) => number.fmt(out),
+            Cell::Decimal(number) => number.fmt(out),
+            Cell::Text(text) => out.write_str(text),
+        }
+    }
+}
+
 impl Papers {
     /// Reads the file.
     ///
