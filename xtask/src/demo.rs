@@ -32,6 +32,8 @@ fn run(_: &[String]) -> Result<(), String> {
     demo.bohr(&["hunt", "-o", "cache.bohr", "--", "./cache"], 1)?;
     demo.say("The same failure, a thousand times.");
     demo.bohr(&["replay", "cache.bohr", "--times", "1000"], 0)?;
+    demo.say("The same failure with only the threads and iterations that it needs.");
+    demo.bohr(&["reduce", "cache.bohr"], 0)?;
     demo.say("The same failure with as few switches as possible.");
     demo.bohr(&["simplify", "cache.bohr"], 0)?;
     demo.say("What it takes to fail.");

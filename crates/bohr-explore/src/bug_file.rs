@@ -137,6 +137,15 @@ pub struct ThreadLine {
     pub stack: Vec<String>,
 }
 
+/// A failing run of which parts are left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reduced {
+    /// Its interleaving.
+    pub schedule: Schedule,
+    /// The threads and iterations that do not happen.
+    pub without: control::Omissions,
+}
+
 /// A failing run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bug {
@@ -173,8 +182,9 @@ pub struct Bug {
     /// The lines of the places that the run visited, for a program that changes.
     pub sources: Vec<Source>,
     /// The same failure with fewer threads, iterations and events, if somebody cut it down.
-    pub reduced: Option<Schedule>,
-    /// The same failure with fewer switches, if somebody smoothed it.
+    pub reduced: Option<Reduced>,
+    /// The same failure with fewer switches, if somebody smoothed it; what the
+    /// reduced one leaves out is left out here, too.
     pub simplified: Option<Schedule>,
 }
 
@@ -182,8 +192,23 @@ impl Bug {
     /// The schedule with the fewest events and switches.
     #[must_use]
     pub fn best_schedule(&self) -> &Schedule {
-        let cut = self.simplified.as_ref().or(self.reduced.as_ref());
-        cut.unwrap_or(&self.schedule)
+        self.simplified.as_ref().unwrap_or(self.unsimplified())
+    }
+
+    /// The schedule with the fewest events that nobody has smoothed.
+    #[must_use]
+    pub fn unsimplified(&self) -> &Schedule {
+        let reduced = self.reduced.as_ref().map(|reduced| &reduced.schedule);
+        reduced.unwrap_or(&self.schedule)
+    }
+
+    /// What is left out of the program's run.
+    #[must_use]
+    pub fn without(&self) -> control::Omissions {
+        let reduced = self.reduced.as_ref();
+        reduced
+            .map(|reduced| reduced.without.clone())
+            .unwrap_or_default()
     }
 
     /// At which event it fails under that schedule: how many have been executed.

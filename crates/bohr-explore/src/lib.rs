@@ -36,6 +36,6 @@ pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject, TRACE_LIMIT};
 pub use target::{
     RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
 };
-pub use trial::{Trial, Trials};
+pub use trial::{Observed, Trial, Trials};
 pub use verdict::{Verdict, judge, signature_tag, written_spot};
 pub use whole_file::write_whole;

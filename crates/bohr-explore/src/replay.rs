@@ -141,6 +141,7 @@ fn job(subject: &Subject, bug: &Bug, atlas: &Atlas, runs: u64) -> Job {
         runs,
         stride: 0,
         first_seed: bug.seed,
+        without: bug.without(),
         stop_at_failure: false,
         details: match subject.oracle.needs_output() {
             true => Detailing::Always,

@@ -7,9 +7,26 @@ use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge;
-use bohr_event::control::{Detail, Detailing, Job, Outcome, Recorded, RunReport, Step};
-use bohr_event::{PlaceNumber, Schedule};
+use bohr_event::control::{
+    Detail, Detailing, Job, Omissions, Outcome, Passes, Recorded, RunReport, Step,
+};
+use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use bohr_schedule::Plan;
+
+/// A run that was looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// All that happened, unless it was too long to be kept.
+    pub run: Option<Recorded>,
+    /// Whether it showed the bug.
+    pub same: bool,
+    /// Whether it failed in any way.
+    pub failed: bool,
+    /// Threads whose bodies were left out.
+    pub left_out: Vec<ThreadPath>,
+    /// Passes through gates, if they were counted.
+    pub passes: Vec<Passes>,
+}
 
 /// A plan's run: whether it showed the bug, and what its strategy reported.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +48,18 @@ pub struct Trials<'a> {
     go_on: &'a dyn Fn() -> bool,
     /// The last failure that was judged, and whether it was the bug: finding
     /// lines and frames is slow, and most failures are alike.
-    judged: Option<(Outcome, bool)>,
+    judged: Option<(Outcome, Judgement)>,
+    /// What is left out of the runs.
+    without: Omissions,
     runs: u64,
+}
+
+/// What a failure was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judgement {
+    Good,
+    Other,
+    TheBug,
 }
 
 impl<'a> Trials<'a> {
@@ -54,6 +81,7 @@ impl<'a> Trials<'a> {
             atlas,
             go_on,
             judged: None,
+            without: bug.without(),
             runs: 0,
         })
     }
@@ -91,7 +119,7 @@ impl<'a> Trials<'a> {
             ..self.job(plan, seed)
         };
         let report = self.once(job)?;
-        let same = self.is_the_bug(&report);
+        let same = self.judge(&report) == Judgement::TheBug;
         let detail = report.detail.unwrap_or_default();
         Ok(Trial {
             same: same && detail.segments_lost == 0,
@@ -106,37 +134,50 @@ impl<'a> Trials<'a> {
     /// # Errors
     /// If the program cannot be run.
     pub fn record(&mut self, plan: &Plan, seed: u64) -> Result<Option<Recorded>, ExploreError> {
-        let (run, same) = self.observe(plan, seed)?;
-        Ok(run.filter(|_| same))
+        let observed = self.observe(plan, seed)?;
+        Ok(observed.run.filter(|_| observed.same))
     }
 
-    /// Runs a plan and keeps every event, whether the run shows the bug, which
-    /// it tells as well, or not; `None` if the run was too long to be kept whole.
+    /// Runs a plan and keeps every event, whether the run shows the bug or not.
     ///
     /// # Errors
     /// If the program cannot be run.
-    pub fn observe(
-        &mut self,
-        plan: &Plan,
-        seed: u64,
-    ) -> Result<(Option<Recorded>, bool), ExploreError> {
+    pub fn observe(&mut self, plan: &Plan, seed: u64) -> Result<Observed, ExploreError> {
         let job = Job {
             details: Detailing::Always,
             trace: Detailing::Always,
             ..self.job(plan, seed)
         };
         let report = self.once(job)?;
-        let same = self.is_the_bug(&report);
+        let judgement = self.judge(&report);
         let pending = pending(&report.outcome);
-        let whole = report
-            .detail
-            .filter(|detail| detail.segments_lost == 0 && detail.steps_lost == 0);
-        Ok((whole.map(|detail| recorded(detail, pending)), same))
+        let mut detail = report.detail.unwrap_or_default();
+        let path = |thread: &ThreadIndex| detail.threads.get(thread.position()).cloned();
+        let whole = detail.segments_lost == 0 && detail.steps_lost == 0;
+        Ok(Observed {
+            left_out: detail.left_out.iter().filter_map(path).collect(),
+            passes: std::mem::take(&mut detail.passes),
+            run: whole.then(|| recorded(detail, pending)),
+            same: judgement == Judgement::TheBug,
+            failed: judgement != Judgement::Good,
+        })
+    }
+
+    /// What is left out of the runs.
+    #[must_use]
+    pub fn left_out(&self) -> &Omissions {
+        &self.without
+    }
+
+    /// Leaves something out of all further runs.
+    pub fn leave_out(&mut self, without: Omissions) {
+        self.without = without;
     }
 
     fn job(&self, plan: &Plan, seed: u64) -> Job {
         Job {
             first_seed: seed,
+            without: self.without.clone(),
             stop_at_failure: false,
             ..self.subject.job(plan)
         }
@@ -147,17 +188,20 @@ impl<'a> Trials<'a> {
         self.subject.run_once(&mut self.server, job, self.go_on)
     }
 
-    fn is_the_bug(&mut self, report: &RunReport) -> bool {
-        if let Some((outcome, same)) = &self.judged
+    fn judge(&mut self, report: &RunReport) -> Judgement {
+        if let Some((outcome, judgement)) = &self.judged
             && *outcome == report.outcome
             && !self.bug.oracle.needs_output()
         {
-            return *same;
+            return *judgement;
         }
-        let verdict = judge(report, &self.bug.oracle, &mut self.atlas);
-        let same = verdict.is_some_and(|verdict| verdict.signature == self.bug.signature);
-        self.judged = Some((report.outcome.clone(), same));
-        same
+        let judgement = match judge(report, &self.bug.oracle, &mut self.atlas) {
+            None => Judgement::Good,
+            Some(verdict) if verdict.signature == self.bug.signature => Judgement::TheBug,
+            Some(_) => Judgement::Other,
+        };
+        self.judged = Some((report.outcome.clone(), judgement));
+        judgement
     }
 }
 

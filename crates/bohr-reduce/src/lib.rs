@@ -8,7 +8,8 @@
 //! of Definition 6 in [`graph`]; the search in [`beam`], [`exact`] and
 //! [`window`] takes the place of Algorithm 2, which [`merge`] keeps for
 //! comparison; [`check`] proves each result. Behind it comes the step that runs
-//! the program again, [`dynamic`]; whoever can do that is a [`Laboratory`].
+//! the program again, [`dynamic`]; whoever can do that is a [`Laboratory`]. And
+//! [`reduction`] leaves out threads and iterations that the failure does not need.
 //!
 //! ```
 //! use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, control::Step};
@@ -38,14 +39,17 @@ pub mod graph;
 mod laboratory;
 mod lifecycle;
 pub mod merge;
+mod minimise;
 mod order;
 mod preemption;
+pub mod reduction;
 mod simplify;
 mod variables;
 pub mod window;
 
 pub use error::{Malformed, SimplifyError};
 pub use laboratory::{Cost, Failing, Laboratory};
+pub use minimise::minimise;
 pub use order::{Chain, Chains, Execution, Order, Run};
 pub use preemption::{cost, preemptions};
 pub use simplify::{Options, Report, Simplified, simplify};

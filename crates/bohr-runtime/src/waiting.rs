@@ -55,8 +55,9 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
 
 /// A word of the target. The thread that waits has touched it before.
 pub fn read_word(address: usize) -> u32 {
-    // SAFETY: the target passed this address as an object that is in use.
-    unsafe { (address as *const u32).read_volatile() }
+    // SAFETY: the target passed this address as an object that is in use. A
+    // program that has lost its way may pass one that is not aligned.
+    u32::from_ne_bytes(unsafe { (address as *const [u8; 4]).read_volatile() })
 }
 
 /// Nobody can go on: moves the clock to the first deadline, if there is one.

@@ -20,6 +20,7 @@ mod link;
 mod man;
 mod outcome;
 mod profile;
+mod reduce;
 mod replay;
 mod run;
 mod setup;
@@ -72,6 +73,8 @@ enum Command {
     Hunt(hunt::Args),
     /// Show a recorded failure again, every time.
     Replay(replay::Args),
+    /// Leave out the threads and iterations that a failure does not need.
+    Reduce(reduce::Args),
     /// Find the same failure with the fewest context switches.
     Simplify(simplify::Args),
     /// Say what a failure takes: who must not be interrupted, and by what.
@@ -107,6 +110,7 @@ fn run(command: Command) -> Outcome {
         Command::Inspect(args) => inspect::run(&args),
         Command::Hunt(args) => hunt::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Reduce(args) => reduce::run(&args),
         Command::Simplify(args) => simplify::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Run(args) => run::run(&args),

@@ -125,8 +125,7 @@ fn until(deadline: Instant) -> impl Fn() -> bool {
 
 impl<'w, 't> Work<'w, 't> {
     pub fn begin(bug: &'w Bug, trials: &'w mut Trials<'t>) -> Result<Work<'w, 't>, Failure> {
-        let schedule = bug.reduced.as_ref().unwrap_or(&bug.schedule);
-        let schedule = trials.atlas().inward(schedule);
+        let schedule = trials.atlas().inward(bug.unsimplified());
         let recorded = trials
             .record(&Plan::replay(schedule), bug.seed)?
             .ok_or(ExploreError::NotReproduced)?;

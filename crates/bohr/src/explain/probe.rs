@@ -43,10 +43,10 @@ impl Experimenter for Probe<'_, '_> {
         }
         self.bar.set_position(self.trials.runs());
         let plan = loosely(candidate.clone());
-        let (run, fails) = self.trials.observe(&plan, self.seed)?;
+        let observed = self.trials.observe(&plan, self.seed)?;
         Ok(Observation {
-            fails,
-            run: run.unwrap_or_default(),
+            fails: observed.same,
+            run: observed.run.unwrap_or_default(),
         })
     }
 }

@@ -1,0 +1,82 @@
+//! `bohr reduce`: the same failure with only the threads and iterations that it
+//! needs.
+
+mod report;
+mod workshop;
+
+use crate::control::{counter, duration, interruption, load_bug, same_build, subject_of_bug};
+use crate::outcome::Outcome;
+use bohr_explore::Trials;
+use bohr_reduce::reduction;
+use report::Report;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use workshop::Workshop;
+
+/// Which bug, and how long to try.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr reduce server.bohr                   keep what is left in server.bohr
+  bohr reduce server.bohr -o small.bohr     leave server.bohr as it is
+  bohr reduce server.bohr --time 10m
+
+A thread or an iteration goes if the failure still comes without it, and if the
+threads that are left do not fail when they run one after the other. The program
+has to be built with bohr. Exit codes: 0 done, 2 bohr could not do it.")]
+pub struct Args {
+    /// A bug file, as `bohr hunt` writes it.
+    bug: PathBuf,
+    /// Where the result goes; by default the bug file itself.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Longest time, as in 10s or 5m.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    time: Duration,
+    /// The program, if it is not where it was.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let bug = load_bug(&args.bug)?;
+    let subject = subject_of_bug(&bug, args.program.as_deref())?;
+    same_build(&bug, &subject.target)?;
+    let interrupted = interruption();
+    let deadline = Instant::now() + args.time;
+    let go_on = || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline;
+    let trials = Trials::start(&subject, &bug, &|| true)?;
+    let path = args.output.as_ref().unwrap_or(&args.bug);
+    let bar = counter("runs");
+    let mut workshop = Workshop::new(&bug, trials, path, &go_on, &bar)?;
+    let before = workshop.size()?;
+    let mut omissions = bug.without();
+    let mut stages = Vec::new();
+    let mut started = Instant::now();
+    let done = reduction::reduce(&mut workshop, &mut omissions, |stage| {
+        bar.set_message(stage.name);
+        stages.push((stage.clone(), started.elapsed()));
+        started = Instant::now();
+    });
+    bar.finish_and_clear();
+    // Whatever went wrong, what was found before it is on disk.
+    done?;
+    let report = Report {
+        before,
+        after: workshop.size()?,
+        stages,
+        sequential: workshop.is_sequential(),
+        verified: workshop.verify()?,
+        runs: workshop.runs(),
+    };
+    match args.json {
+        true => println!("{}", report.as_json(path)),
+        false => print!("{}", report.as_text(path)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
