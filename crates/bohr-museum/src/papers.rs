@@ -110,12 +110,6 @@ impl Papers {
         self.paper.get(paper)
     }
 
-    /// All tables, in the order of the file.
-    #[must_use]
-    pub fn tables(&self) -> &[Table] {
-        &self.table
-    }
-
     /// A table by its paper and number.
     #[must_use]
     pub fn table(&self, paper: &str, table: &str) -> Option<&Table> {
