@@ -76,11 +76,16 @@ pub fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> Co
 /// compiler flags: `// flags: -O1 -g`. Only `main` can be called from outside,
 /// or everything if there is none.
 pub fn program(name: &str, text: &str) -> Program {
-    let directory = tempfile::tempdir().unwrap();
     let first = text.lines().next().unwrap_or_default();
     let (_, flags) = first.split_once("flags:").expect("flags in the first line");
     let flags: Vec<&str> = flags.split_whitespace().collect();
-    let compiled = compile(directory.path(), name, text, &flags);
+    program_with(name, text, &flags)
+}
+
+/// The same with the flags apart.
+pub fn program_with(name: &str, text: &str, flags: &[&str]) -> Program {
+    let directory = tempfile::tempdir().unwrap();
+    let compiled = compile(directory.path(), name, text, flags);
     let context = Context::create();
     let has_main = text.contains("int main(");
     let merged = merge(&context, &[compiled.part()], &|name| {
