@@ -4,7 +4,7 @@ use crate::{
     arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, ledger::Ledger, lifecycle,
     output, policy, record::RECORD, server::Task, system, verdict::REPORTING,
 };
-use bohr_event::control::{Backend, Detailing};
+use bohr_event::control::{Backend, Detailing, Job};
 
 /// Turns a clone of the first template into a controlled run.
 pub fn begin(task: &'static Task, seed: u64, ledger: Ledger) {
@@ -21,10 +21,9 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
     heap::set_region(0);
     CLOCK.set_epoch(job.policy.clock);
     policy::set(job.policy);
-    let tracing = job.trace != Detailing::Never;
     baton::use_for_run(job.backend == Backend::Threads);
-    RECORD.begin(if tracing { job.trace_limit } else { 0 });
-    ENGINE.begin(job.limits.events, tracing);
+    trace(job);
+    ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
     REPORTING.begin(job, ledger);
     lifecycle::add_main_thread();
@@ -35,7 +34,15 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
 pub fn resume(task: &'static Task, seed: u64, ledger: Ledger) {
     system::die_with_parent();
     arena::begin_run();
+    trace(&task.job);
     REPORTING.begin(&task.job, ledger);
     ENGINE.follow(task.plan.strategy(seed));
     control::begin();
+}
+
+/// Records events, if the job wants them.
+fn trace(job: &Job) {
+    let tracing = job.trace != Detailing::Never;
+    RECORD.begin(if tracing { job.trace_limit } else { 0 });
+    ENGINE.trace(tracing);
 }

@@ -115,8 +115,12 @@ pub fn operation(kind: EventKind, object: usize, place: u64) -> Operation {
 
 impl Engine {
     /// Prepares for a run in a fresh child.
-    pub fn begin(&self, limit: u64, tracing: bool) {
+    pub fn begin(&self, limit: u64) {
         self.limit.set(limit);
+    }
+
+    /// Sets whether events are recorded from now on.
+    pub fn trace(&self, tracing: bool) {
         self.tracing.set(tracing);
     }
 

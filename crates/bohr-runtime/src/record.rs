@@ -73,9 +73,15 @@ pub struct Recorded {
 }
 
 impl Record {
-    /// Sets how many events may be kept.
+    /// Sets how many events may be kept. With none, those of the serial part go,
+    /// too.
     pub fn begin(&self, step_limit: u64) {
         self.step_limit.set(step_limit as usize);
+        if step_limit == 0 {
+            self.steps_lost.set(0);
+            // To free it would touch a page for nothing.
+            core::mem::forget(self.steps.take());
+        }
     }
 
     /// Notes an executed event.

@@ -81,7 +81,7 @@ fn serve(serial: Serial) {
         }
         task = loop {
             let Request::Run(job) = channel.receive();
-            if server::shape(&job) != shape {
+            if !server::fits(&shape, &job) {
                 ledger.hand_over(&Request::Run(job));
                 system::exit(0);
             }

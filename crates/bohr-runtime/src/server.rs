@@ -131,6 +131,20 @@ pub fn shape(job: &Job) -> Job {
     }
 }
 
+/// Whether a serial part of this shape is one for the job, too. One that was
+/// traced serves also those that need no trace.
+pub fn fits(shape: &Job, job: &Job) -> bool {
+    let wanted = self::shape(job);
+    let untraced = |job: &Job| Job {
+        trace: Detailing::Never,
+        trace_limit: 0,
+        ..job.clone()
+    };
+    let traced = |job: &Job| (job.trace != Detailing::Never).then_some(job.trace_limit);
+    untraced(&wanted) == untraced(shape)
+        && (traced(&wanted).is_none() || traced(&wanted) == traced(shape))
+}
+
 /// What the template does next.
 enum Next {
     /// This job, or the one that comes.
@@ -200,7 +214,8 @@ impl Template {
         let shape = shape(job);
         let again = self.last.as_ref() == Some(&shape);
         self.last = Some(shape);
-        self.obstacle.is_none() && (job.runs > 1 || again)
+        let worth_it = job.runs > 1 || job.trace != Detailing::Never || again;
+        self.obstacle.is_none() && worth_it
     }
 
     /// Waits for the second template. It has done the whole job, and those after

@@ -22,6 +22,11 @@ const FILLED: usize = 4096;
 /// A freed block of at least this size gives its pages back.
 const LARGE: usize = 256 << 10;
 
+/// Memory is put onto huge pages in pieces of this size. Few programs come to the
+/// second piece of a region, so in most runs no huge page has to be filled.
+const PIECE: usize = 16 << 20;
+const _: () = assert!(addresses::HEAP_REGION.is_multiple_of(PIECE));
+
 /// A region: blocks in use, freed ones, and space never used. Lists are linked
 /// through the first word of the headers' payloads; 0 ends them.
 #[derive(Debug)]
@@ -93,6 +98,7 @@ impl Region {
         if payload + length > self.start() + addresses::HEAP_REGION {
             return 0;
         }
+        use_huge_pages(self.next, payload + length);
         self.next = payload + length;
         Header::write(payload, length, class);
         payload
@@ -136,6 +142,18 @@ impl Region {
         self.quarantined -= header.size();
         *link(payload) = self.free[header.class()];
         self.free[header.class()] = payload;
+    }
+}
+
+/// Memory that is used for the first time from `from` to `to`: what lies beyond
+/// the first piece of a region goes onto huge pages. To clone a process costs
+/// time for every page that it has.
+fn use_huge_pages(from: usize, to: usize) {
+    let (start, end) = (from.next_multiple_of(PIECE), to.next_multiple_of(PIECE));
+    if start < end {
+        let arguments = [start, end - start, libc::MADV_HUGEPAGE as usize, 0, 0, 0];
+        // SAFETY: advice about memory of the region, which is a multiple of pieces.
+        unsafe { system::call(libc::SYS_madvise, arguments) };
     }
 }
 
