@@ -125,11 +125,6 @@ impl Cancel {
     }
 }
 
-/// The name of a thread as the object of events; no address is there.
-pub fn object_of(thread: ThreadIndex) -> usize {
-    0xe000_0000_0000_0000 + 16 * thread.position()
-}
-
 impl Thread {
     /// A thread that has not run yet.
     pub fn new(index: ThreadIndex, path: ThreadPath, region: usize) -> Thread {
@@ -162,7 +157,7 @@ impl Thread {
 
     /// Its name as the object of events: the same with any back end.
     pub fn object(&self) -> usize {
-        object_of(self.index)
+        self.index.object() as usize
     }
 
     /// Whether the time at which it stops waiting has come.

@@ -8,7 +8,7 @@ use crate::{
     pool::POOL,
     real::real,
     serial,
-    thread::{Life, Start, Thread, Wait, object_of},
+    thread::{Life, Start, Thread, Wait},
 };
 use alloc::boxed::Box;
 use bohr_event::{EventKind, ThreadIndex, ThreadPath};
@@ -32,7 +32,7 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     sweep();
     let vessel = Vessel::new(wish.stack).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();
-    let object = object_of(ENGINE.next_index());
+    let object = ENGINE.next_index().object() as usize;
     ENGINE.step(operation(EventKind::Fork, object, place));
     let path = parent.path.child(parent.next_child());
     let thread = ENGINE.add(path.clone(), heap::region_of(hash(&path)));

@@ -3,11 +3,12 @@
 mod harness;
 
 use bohr_event::{
-    EventKind, FailureKind,
+    EventKind, FailureKind, ThreadIndex,
     control::{Detailing, Outcome, RunReport},
 };
 use bohr_schedule::{Plan, Rule};
 use harness::{Program, job};
+use std::collections::BTreeSet;
 
 fn failure(report: &RunReport) -> Option<&FailureKind> {
     match &report.outcome {
@@ -118,4 +119,32 @@ fn a_deadlock_is_found_with_its_cycle() {
         assert!(!state.enabled);
         assert!(state.frames.len() >= 2, "{:?}", state.frames);
     }
+}
+
+#[test]
+fn threads_are_named_alike_by_whoever_creates_starts_ends_and_joins_them() {
+    let program = Program::compile("joins.c");
+    let reports = program.always_succeeds(20);
+    let mut looks = 0;
+    for report in &reports {
+        let trace = &report.detail.as_ref().expect("asked for").trace;
+        let named = |kind: EventKind| {
+            let steps = trace.iter().filter(move |step| step.operation.kind == kind);
+            steps.map(|step| (step.thread, ThreadIndex::from_object(step.operation.object)))
+        };
+        for kind in [EventKind::Start, EventKind::Exit] {
+            assert!(named(kind).all(|(thread, object)| object == Some(thread)));
+        }
+        for kind in [EventKind::Fork, EventKind::Join] {
+            let children: BTreeSet<_> = named(kind).map(|(_, object)| object).collect();
+            assert_eq!(named(kind).count(), 2, "a failed attempt is no join");
+            assert!(
+                children
+                    .into_iter()
+                    .eq([1, 2].map(|index| Some(ThreadIndex(index))))
+            );
+        }
+        looks += named(EventKind::Read).count();
+    }
+    assert!(looks > 0, "some attempts to join come too early");
 }

@@ -113,8 +113,9 @@ interpose! {
         }
         let place = caller();
         match ENGINE.by_handle(handle) {
+            // It only looks: nothing that the thread did comes before what follows.
             Some(thread) if thread.life.get() == Life::Alive => {
-                ENGINE.step(operation(EventKind::Join, thread.object(), place));
+                ENGINE.step(operation(EventKind::Read, thread.object(), place));
                 libc::EBUSY
             }
             _ => join(handle, result, place, u64::MAX),
