@@ -7,6 +7,7 @@ use crate::moment::Moment;
 use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule, Segment};
 use serde::Serialize;
+use std::ops::Range;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,41 +28,92 @@ pub fn orders<E: Experimenter>(
     experimenter: &mut E,
 ) -> Result<Vec<Order>, E::Error> {
     let mut found = Vec::new();
-    let segments = run.schedule.segments();
-    for segment in 0..segments.len().saturating_sub(1) {
-        let length = segments[segment].events;
-        let all_behind = entered(&run.schedule, segment, length);
-        let seen = experimenter.observe(&all_behind)?;
-        if seen.fails || seen.run.steps.is_empty() {
+    for segment in 0..run.schedule.segments().len().saturating_sub(1) {
+        let pair = Pair::new(run, segment);
+        let length = run.schedule.segments()[segment].events;
+        if !pair.harmless(length, experimenter)? {
             continue;
         }
         // So many events of the first thread can come behind the second.
         let behind = last_failing(length, |distance| {
-            let candidate = entered(&run.schedule, segment, distance);
-            Ok(experimenter.observe(&candidate)?.fails)
+            Ok(!pair.harmless(distance, experimenter)?)
         })?;
-        let start: u64 = segments[..segment].iter().map(|other| other.events).sum();
-        let first = (start + length - behind) as usize;
-        if let Some(order) = order(run, first.saturating_sub(1), start + length) {
-            found.push(order);
-        }
+        found.push(pair.order((length - behind) as usize));
     }
     Ok(found)
 }
 
-/// The event `first` with the one of the following segment that conflicts with it.
-fn order(run: &Recorded, first: usize, boundary: u64) -> Option<Order> {
-    let boundary = boundary as usize;
-    let thread = run.steps.get(boundary)?.thread;
-    let following =
-        (boundary..run.steps.len()).take_while(|&event| run.steps[event].thread == thread);
-    let operation = &run.steps[first].operation;
-    let conflicting = |event: &usize| run.steps[*event].operation.conflicts(operation);
-    let second = following.clone().find(conflicting).unwrap_or(boundary);
-    Some(Order {
-        first: Moment::at(run, first),
-        second: Moment::at(run, second),
-    })
+/// Two neighbouring segments.
+struct Pair<'a> {
+    run: &'a Recorded,
+    segment: usize,
+    /// Positions of the events of the first.
+    first: Range<usize>,
+    /// Positions of the events of the second.
+    second: Range<usize>,
+}
+
+impl<'a> Pair<'a> {
+    fn new(run: &'a Recorded, segment: usize) -> Pair<'a> {
+        let lengths = run
+            .schedule
+            .segments()
+            .iter()
+            .map(|one| one.events as usize);
+        let start: usize = lengths.take(segment).sum();
+        let segments = &run.schedule.segments()[segment..];
+        let middle = start + segments[0].events as usize;
+        Pair {
+            run,
+            segment,
+            first: start..middle,
+            second: middle..middle + segments[1].events as usize,
+        }
+    }
+
+    /// Whether the program does not fail if the second segment comes `distance`
+    /// events before the end of the first. Where it cannot, as before its thread
+    /// is created, nothing is known, and that is no.
+    fn harmless<E: Experimenter>(
+        &self,
+        distance: u64,
+        experimenter: &mut E,
+    ) -> Result<bool, E::Error> {
+        let candidate = entered(&self.run.schedule, self.segment, distance);
+        let seen = experimenter.observe(&candidate)?;
+        let position = |event: usize| {
+            let moment = Moment::at(self.run, event);
+            let mut own = seen.run.events_of(&moment.thread);
+            own.nth(moment.number as usize).map(|event| event.0)
+        };
+        let overtaken = self.first.end - (distance as usize).min(self.first.len());
+        let came = position(self.second.start);
+        let came_first = match position(overtaken) {
+            Some(overtaken) => came.is_some_and(|came| came < overtaken),
+            None => came.is_some(),
+        };
+        Ok(!seen.fails && came_first)
+    }
+
+    /// The first event of the first segment that has to come before, with the
+    /// one of the second that touches the same; if there is no such pair, what
+    /// comes there.
+    fn order(&self, needed: usize) -> Order {
+        let from = self.first.start + needed.saturating_sub(1);
+        let operation = |event: usize| &self.run.steps[event].operation;
+        let conflict = (from..self.first.end).find_map(|event| {
+            let touches = |other: &usize| {
+                let accesses = operation(event).kind.is_access();
+                accesses && operation(event).conflicts(operation(*other))
+            };
+            Some((event, self.second.clone().find(touches)?))
+        });
+        let (first, second) = conflict.unwrap_or((from, self.second.start));
+        Order {
+            first: Moment::at(self.run, first),
+            second: Moment::at(self.run, second),
+        }
+    }
 }
 
 /// The schedule in which the following segment comes `distance` events before
