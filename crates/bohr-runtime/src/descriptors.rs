@@ -42,27 +42,26 @@ pub enum Kind {
 
 /// Looks at a descriptor.
 pub fn kind(descriptor: i32) -> Kind {
-    let mut status = MaybeUninit::<libc::stat>::zeroed();
-    let arguments = [
-        descriptor as usize,
-        status.as_mut_ptr() as usize,
-        0,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: writes the status, which is valid as zeroes, too.
-    let status = unsafe {
-        if system::try_call(libc::SYS_fstat, arguments).is_err() {
-            return Kind::File;
-        }
-        status.assume_init()
+    let Some(status) = status(descriptor) else {
+        return Kind::File;
     };
     match status.st_mode & libc::S_IFMT {
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
         // Pipes are one object with two ends; of others each descriptor is one.
         libc::S_IFIFO => Kind::Stream(name(status.st_dev, status.st_ino)),
         _ => Kind::Stream(name(u64::MAX, descriptor as u64)),
+    }
+}
+
+/// What the kernel says about a descriptor; `None` if it is not open.
+pub fn status(descriptor: i32) -> Option<libc::stat> {
+    let mut status = MaybeUninit::<libc::stat>::zeroed();
+    let address = status.as_mut_ptr() as usize;
+    let arguments = [descriptor as usize, address, 0, 0, 0, 0];
+    // SAFETY: writes the status, which is valid as zeroes, too.
+    unsafe {
+        system::try_call(libc::SYS_fstat, arguments).ok()?;
+        Some(status.assume_init())
     }
 }
 

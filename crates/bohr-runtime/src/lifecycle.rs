@@ -5,7 +5,7 @@ use crate::{
     baton::{self, Baton},
     carrier::CarrierOnly,
     channel::Channel,
-    control,
+    control, dispatch,
     engine::ENGINE,
     environment, faults, hooks, notices,
     real::real,
@@ -196,5 +196,7 @@ pub fn add_main_thread() {
 extern "C" fn at_exit() {
     if control::is_on() {
         verdict::exited(crate::interpose::exit::code());
+        // What is left is the C library's, down to the call that ends the process.
+        dispatch::end();
     }
 }

@@ -79,6 +79,10 @@ impl Objects {
         if is_site(raw) {
             return self.site_place(raw as u32);
         }
+        if raw == 0 {
+            // Nowhere yet: to look for it among all that is loaded takes long.
+            return PlaceNumber::new(UNKNOWN, 0);
+        }
         let last = self.last.get();
         if (last.start..last.end).contains(&raw) {
             return PlaceNumber::new(last.object, raw - last.start);

@@ -3,9 +3,12 @@
 //!
 //! What is not known to be harmless is an obstacle.
 
-use crate::{carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, notices, serial, system};
+use crate::{
+    carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, descriptors::status, notices,
+    serial, system,
+};
 use bohr_event::control::{Notice, Obstacle};
-use core::{cell::Cell, mem::MaybeUninit};
+use core::cell::Cell;
 
 /// Descriptors looked at.
 const LOOKED_AT: usize = LOWEST_DESCRIPTOR;
@@ -110,7 +113,7 @@ const HARMLESS: &[i64] = &[
 /// At `main`.
 pub fn note_beginning() {
     for descriptor in 0..LOOKED_AT {
-        if status(descriptor).is_some() {
+        if status(descriptor as i32).is_some() {
             let word = &BEGINNING.open[descriptor / 64];
             word.set(word.get() | 1 << (descriptor % 64));
         }
@@ -181,7 +184,7 @@ pub fn find() -> Option<Obstacle> {
 fn descriptor() -> Option<Obstacle> {
     (3..LOOKED_AT).find_map(|descriptor| {
         let known = BEGINNING.open[descriptor / 64].get() >> (descriptor % 64) & 1 != 0;
-        let status = status(descriptor).filter(|_| !known)?;
+        let status = status(descriptor as i32).filter(|_| !known)?;
         match status.st_mode & libc::S_IFMT {
             libc::S_IFREG if is_written(descriptor) => Some(Obstacle::Writing),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFCHR | libc::S_IFBLK => None,
@@ -195,16 +198,6 @@ fn is_written(descriptor: usize) -> bool {
     // SAFETY: asks only.
     let flags = unsafe { system::try_call(libc::SYS_fcntl, arguments) };
     flags.is_ok_and(|flags| flags as i32 & libc::O_ACCMODE != libc::O_RDONLY)
-}
-
-fn status(descriptor: usize) -> Option<libc::stat> {
-    let mut status = MaybeUninit::<libc::stat>::zeroed();
-    let arguments = [descriptor, status.as_mut_ptr() as usize, 0, 0, 0, 0];
-    // SAFETY: writes the status, which is valid as zeroes, too.
-    unsafe {
-        system::try_call(libc::SYS_fstat, arguments).ok()?;
-        Some(status.assume_init())
-    }
 }
 
 /// How many mappings can be written and are shared.

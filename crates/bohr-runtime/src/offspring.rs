@@ -65,7 +65,8 @@ pub fn wait_for(child: usize, milliseconds: u32, exempt: impl Fn() -> bool) -> E
     let mut killed = false;
     loop {
         let mut status = 0i32;
-        let arguments = [child, &raw mut status as usize, 0, 0, 0, 0];
+        let quiet = libc::__WCLONE as u32 as usize;
+        let arguments = [child, &raw mut status as usize, quiet, 0, 0, 0];
         // SAFETY: writes the status.
         if unsafe { system::try_call(libc::SYS_wait4, arguments) }.is_ok() {
             return match (libc::WIFEXITED(status), killed) {

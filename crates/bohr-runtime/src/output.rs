@@ -1,7 +1,7 @@
 //! What becomes of the output of runs, and of the file offsets that they share
 //! with their template.
 
-use crate::{carrier::CarrierOnly, channel, notices, system};
+use crate::{carrier::CarrierOnly, channel, descriptors, notices, system};
 use alloc::vec::Vec;
 use bohr_event::control::{Notice, Output};
 use core::cell::{Cell, RefCell};
@@ -42,13 +42,19 @@ pub fn note_offsets() {
     offsets.clear();
     for descriptor in 0..LOOKED_AT {
         match seek(descriptor, 0, libc::SEEK_CUR) {
-            Ok(offset) => offsets.push((descriptor, offset)),
+            Ok(offset) if is_file(descriptor) => offsets.push((descriptor, offset)),
             Err(libc::ESPIPE) if descriptor == 0 || descriptor > 2 => {
                 notices::note(Notice::SharedStream);
             }
-            Err(_) => {}
+            _ => {}
         }
     }
+}
+
+/// Whether it is a file, and not a device that only answers like one.
+fn is_file(descriptor: i32) -> bool {
+    let status = descriptors::status(descriptor);
+    status.is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFREG)
 }
 
 /// Before a run: sets the offsets back.

@@ -178,9 +178,10 @@ pub fn process_number() -> i32 {
 }
 
 /// Copies this process; 0 in the child. The raw call, since the C library's
-/// `fork` would take the parked threads for dead and reuse their stacks.
+/// `fork` would take the parked threads for dead and reuse their stacks. Its end
+/// sends no signal, so only a wait for it with [`libc::__WCLONE`] sees it.
 pub fn clone_process() -> Answer {
-    let arguments = [libc::SIGCHLD as usize, 0, 0, 0, 0, 0];
+    let arguments = [0; 6];
     // SAFETY: a plain fork; the runtime is prepared to go on in the child.
     unsafe { try_call(libc::SYS_clone, arguments) }
 }
