@@ -3,6 +3,7 @@
 //! ```text
 //! $BOHR_CACHE, or $XDG_CACHE_HOME/bohr, or ~/.cache/bohr
 //!   profiles/KEY/model          the program model
+//!   profiles/KEY/sharing        which accesses may be shared, for `bohr inspect`
 //!   profiles/KEY/program        the instrumented program or shared library
 //!   profiles/KEY/report.json    what was instrumented, what was not, and why
 //!   profiles/KEY/used           its age is how long the profile was not used

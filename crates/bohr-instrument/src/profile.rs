@@ -45,7 +45,7 @@ pub enum HookChoice {
 pub struct Request<'a> {
     /// A program with a bundle.
     pub program: &'a Path,
-    /// Takes `model`, `program` and `report.json`.
+    /// Takes `model`, `sharing`, `program` and `report.json`.
     pub directory: &'a Path,
     /// Which sites get a hook.
     pub hooks: HookChoice,
@@ -209,6 +209,8 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
         report.seconds.insert("model", clock.step());
         let sharing = Sharing::of(&program);
+        let kept = request.directory.join("sharing");
+        write(&kept, &sharing.to_bytes(&program))?;
         report.seconds.insert("sharing", clock.step());
         let all = request.hooks == HookChoice::All;
         let private = |site: SiteNumber| privacy(&sharing, site).filter(|_| !all);

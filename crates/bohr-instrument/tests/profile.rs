@@ -146,7 +146,7 @@ fn bitcode_and_native_parts_become_one_program() {
         .map(|entry| entry.expect("entry").file_name())
         .collect();
     names.sort();
-    assert_eq!(names, ["model", "program", "report.json"]);
+    assert_eq!(names, ["model", "program", "report.json", "sharing"]);
 }
 
 #[test]

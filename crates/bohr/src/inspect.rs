@@ -11,7 +11,7 @@ use crate::control::model;
 use crate::outcome::{Failure, Outcome};
 use bohr_build::{Cache, Profile, ProfilePaths};
 use bohr_event::{Diagnosis, Fault};
-use bohr_program::{FunctionNumber, Program};
+use bohr_program::{FunctionNumber, Program, Sharing};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Outcome {
     let paths = Cache::open()?.profile(&args.program, Profile::Control)?;
     let program = model::load(&paths.model)?;
     let shown = match &args.function {
-        Some(wanted) => one_function(&program, find(&program, wanted)?, args),
+        Some(wanted) => one_function(&program, &paths, find(&program, wanted)?, args)?,
         None => whole_program(&program, &paths, args)?,
     };
     // A reader that has seen enough closes the pipe; that is no failure.
@@ -102,26 +102,43 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn one_function(program: &Program, function: FunctionNumber, args: &Args) -> String {
+fn one_function(
+    program: &Program,
+    paths: &ProfilePaths,
+    function: FunctionNumber,
+    args: &Args,
+) -> Result<String, Failure> {
     if args.dot {
-        return dot::function(program, function);
+        return Ok(dot::function(program, function));
     }
-    let facts = function::gather(program, function);
-    match args.json {
+    let facts = function::gather(program, &sharing(program, paths), &report(paths)?, function);
+    Ok(match args.json {
         true => json(&facts),
         false => function::show(program, function, &facts),
-    }
+    })
+}
+
+/// The analysis of sharing: as the maker of the profile left it, or made again.
+fn sharing(program: &Program, paths: &ProfilePaths) -> Sharing {
+    let kept = std::fs::read(paths.model.with_file_name("sharing"));
+    let kept = kept
+        .ok()
+        .and_then(|bytes| Sharing::from_bytes(&bytes, program));
+    kept.unwrap_or_else(|| Sharing::of(program))
+}
+
+fn report(paths: &ProfilePaths) -> Result<Vec<u8>, InspectError> {
+    std::fs::read(&paths.report).map_err(|source| InspectError::Report {
+        path: paths.report.clone(),
+        source,
+    })
 }
 
 fn whole_program(program: &Program, paths: &ProfilePaths, args: &Args) -> Result<String, Failure> {
     if args.dot {
         return Ok(dot::calls(program));
     }
-    let report = std::fs::read(&paths.report).map_err(|source| InspectError::Report {
-        path: paths.report.clone(),
-        source,
-    })?;
-    let facts = gather::gather(program, &report);
+    let facts = gather::gather(program, &sharing(program, paths), &report(paths)?);
     Ok(match args.json {
         true => json(&facts),
         false => text::show(&facts, args.sites, args.loops, args.gates),

@@ -124,6 +124,17 @@ fn gates_are_named_and_missing_ones_explained() {
         (&of("iteration")["function"], &of("iteration")["in_loop"]),
         (&"weigh".into(), &"loop0".into())
     );
+    let weigh: Value =
+        serde_json::from_str(&built.inspect(&["--function", "weigh", "--json"])).unwrap();
+    assert_eq!(weigh["loops"][0]["gate"], of("iteration")["number"]);
+    // Without what the profile's maker left, the analysis is made again.
+    let profiles = std::fs::read_dir(built.path("cache/profiles")).unwrap();
+    for profile in profiles {
+        let kept = profile.unwrap().path().join("sharing");
+        std::fs::write(kept, "of another version").unwrap();
+    }
+    let again: Value = serde_json::from_str(&built.inspect(&["--json"])).unwrap();
+    assert_eq!(again["functions"], facts["functions"]);
     let reported = facts["profile"]["gates"].as_array().unwrap();
     let ids =
         |list: &[Value]| -> Vec<Value> { list.iter().map(|gate| gate["id"].clone()).collect() };

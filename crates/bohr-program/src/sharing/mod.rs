@@ -35,6 +35,7 @@ mod analysis;
 mod before;
 mod call;
 mod constraint;
+mod kept;
 mod node;
 mod object;
 mod outside;

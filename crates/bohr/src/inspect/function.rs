@@ -5,7 +5,8 @@ use super::gather::{Known, class, function_facts, places};
 use super::text;
 use bohr_program::graph::{Edge, Nesting, Next};
 use bohr_program::{
-    BlockNumber, FunctionFlow, FunctionNumber, Gates, Program, Sharing, Type, repetitions,
+    BlockNumber, FunctionFlow, FunctionNumber, GateSearch, Gates, Program, Sharing, Type, Verdict,
+    repetitions,
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -38,15 +39,23 @@ pub struct BlockFacts {
 }
 
 /// Everything about one function.
-pub fn gather(program: &Program, number: FunctionNumber) -> GraphFacts {
+pub fn gather(
+    program: &Program,
+    sharing: &Sharing,
+    report: &[u8],
+    number: FunctionNumber,
+) -> GraphFacts {
     let flow = FunctionFlow::new(program, number).expect("it has a body");
     let repetitions = repetitions(program, &program.layouts(), number, &flow);
-    let sharing = Sharing::of(program);
-    let gates = Gates::of(program, &sharing);
+    let is_noticed = |site| !matches!(sharing.verdict(site), Verdict::Private(_));
+    let mut search = GateSearch::new(program, &is_noticed);
+    search.function(number, &flow, &repetitions);
+    let gates = search.finish();
     let known = Known {
         program,
-        sharing: &sharing,
+        sharing,
         gates: &gates,
+        first_gate: first_gate(program, &gates, report),
     };
     let function = function_facts(&known, number, &flow, &repetitions);
     let graph = flow
@@ -59,6 +68,16 @@ pub fn gather(program: &Program, number: FunctionNumber) -> GraphFacts {
         graph: graph.collect(),
         irreducible_regions: regions.collect(),
     }
+}
+
+/// The number that the first of a function's gates has in the whole program, as
+/// the profile's report tells: they are numbered function by function.
+fn first_gate(program: &Program, gates: &Gates, report: &[u8]) -> u32 {
+    let report: serde_json::Value = serde_json::from_slice(report).unwrap_or_default();
+    let first = gates.gates.values().next().map(|gate| gate.id(program));
+    let listed = report["gates"].as_array().cloned().unwrap_or_default();
+    let position = first.and_then(|id| listed.iter().position(|gate| gate["id"] == id.as_str()));
+    position.map_or(0, |position| position as u32)
 }
 
 fn block_facts(

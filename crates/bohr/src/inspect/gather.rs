@@ -19,8 +19,7 @@ pub type Repetitions = PrimaryMap<LoopNumber, Repetition>;
 const VERSION: u32 = 1;
 
 /// Everything about a program. `report` is the profile's report, as JSON.
-pub fn gather(program: &Program, report: &[u8]) -> ProgramFacts {
-    let sharing = Sharing::of(program);
+pub fn gather(program: &Program, sharing: &Sharing, report: &[u8]) -> ProgramFacts {
     let layouts = program.layouts();
     let mut facts = ProgramFacts {
         version: VERSION,
@@ -30,8 +29,8 @@ pub fn gather(program: &Program, report: &[u8]) -> ProgramFacts {
             .map(|byte| format!("{byte:02x}"))
             .collect(),
         languages: BTreeMap::new(),
-        totals: totals(program, &sharing),
-        sharing: sharing_facts(program, &sharing),
+        totals: totals(program, sharing),
+        sharing: sharing_facts(program, sharing),
         loops: LoopTotals::default(),
         nesting: BTreeMap::new(),
         gates: Vec::new(),
@@ -71,8 +70,9 @@ pub fn gather(program: &Program, report: &[u8]) -> ProgramFacts {
         .count();
     let known = Known {
         program,
-        sharing: &sharing,
+        sharing,
         gates: &gates,
+        first_gate: 0,
     };
     let functions = flows
         .iter()
@@ -87,6 +87,8 @@ pub struct Known<'a> {
     pub program: &'a Program,
     pub sharing: &'a Sharing,
     pub gates: &'a Gates,
+    /// What has to be added to the numbers of these gates.
+    pub first_gate: u32,
 }
 
 fn gate_facts(program: &Program, gates: &Gates) -> Vec<GateFacts> {
@@ -225,7 +227,7 @@ pub fn function_facts(
                 LoopFacts {
                     gate: gate
                         .and_then(|gate| gate.as_ref().ok())
-                        .map(|gate| gate.as_u32()),
+                        .map(|gate| known.first_gate + gate.as_u32()),
                     not_gated: gate
                         .and_then(|gate| gate.as_ref().err())
                         .map(ToString::to_string),
