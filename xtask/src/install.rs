@@ -70,6 +70,10 @@ const TEST: &[Package] = &[
         file: "/usr/include/csmith",
     },
     Package {
+        name: "gdb",
+        file: "/usr/bin/gdb",
+    },
+    Package {
         name: "graphviz",
         file: "/usr/bin/dot",
     },

@@ -40,7 +40,11 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 
 /// Version of this conversation; both sides refuse any other.
-pub const CONTROL_VERSION: u32 = 2;
+pub const CONTROL_VERSION: u32 = 3;
+
+/// Name of the thread that failed in a run which was held for a debugger: that
+/// of a thread of the system has at most 15 bytes.
+pub const FAILED_THREAD: &core::ffi::CStr = c"failed here";
 
 /// No frame is longer: a length above it is noise, not a message.
 pub const LONGEST_FRAME: u32 = 1 << 30;

@@ -2,9 +2,11 @@
 
 mod adapt;
 mod divergence;
+mod held;
 
 pub use adapt::{Adaptation, adapt};
 pub use divergence::explain;
+pub use held::hold;
 
 use crate::atlas::Atlas;
 use crate::bug_file::Bug;

@@ -131,6 +131,12 @@ impl Server {
         Ok(server)
     }
 
+    /// The process that clones one for every run.
+    #[must_use]
+    pub fn process(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
     /// What the program said at its fork point.
     #[must_use]
     pub fn ready(&self) -> &Ready {

@@ -128,6 +128,7 @@ impl Subject {
             },
             limits: self.limits,
             policy: self.policy,
+            hold: false,
             without: Omissions::default(),
         }
     }

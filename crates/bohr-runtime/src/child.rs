@@ -1,8 +1,8 @@
 //! The first steps of a run, right after a template has cloned it.
 
 use crate::{
-    arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, ledger::Ledger, lifecycle,
-    output, policy, record::RECORD, server::Task, system, verdict::REPORTING,
+    arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, hold, ledger::Ledger,
+    lifecycle, output, policy, record::RECORD, server::Task, system, verdict::REPORTING,
 };
 use bohr_event::control::{Backend, Detailing, Job};
 
@@ -25,6 +25,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
     trace(job);
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
+    hold::set(job.hold);
     REPORTING.begin(job, ledger);
     lifecycle::add_main_thread();
     control::begin();

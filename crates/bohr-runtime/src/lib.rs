@@ -33,6 +33,7 @@ mod faults;
 mod gates;
 mod grant;
 mod heap;
+mod hold;
 mod hooks;
 mod interpose;
 mod layout;

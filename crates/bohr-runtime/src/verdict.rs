@@ -4,7 +4,7 @@
 use crate::{
     carrier::CarrierOnly,
     engine::ENGINE,
-    gates,
+    gates, hold,
     ledger::{Ledger, Summary},
     notices,
     objects::OBJECTS,
@@ -120,6 +120,9 @@ pub fn exited_and_gone(code: i32) -> ! {
 fn close(outcome: Outcome) -> ! {
     if !REPORTING.closing.replace(true) {
         write(&outcome);
+    }
+    if matches!(outcome, Outcome::Failed(_)) {
+        hold::at_failure();
     }
     system::exit(CLOSED)
 }

@@ -1,5 +1,7 @@
 //! `bohr replay`: shows a recorded failure again, every time.
 
+mod gdb;
+
 use crate::control::{
     bar, describe_bug, interruption, load_bug, same_build, signature_tag, subject_of_bug,
 };
@@ -29,6 +31,7 @@ Examples:
   bohr replay server.bohr
   bohr replay server.bohr --times 1000 --json
   bohr replay server.bohr --times 20 --fresh --backend threads
+  bohr replay server.bohr --gdb
   bohr replay server.bohr --adapt --program ./server-of-today")]
 pub struct Args {
     /// A bug file, as `bohr hunt` writes it.
@@ -49,6 +52,9 @@ pub struct Args {
     /// search close to it. What is found is written to NAME-adapted.bohr.
     #[arg(long)]
     adapt: bool,
+    /// Stop where it fails and start gdb there, with every thread of the program.
+    #[arg(long, conflicts_with_all = ["times", "fresh", "adapt", "json"])]
+    gdb: bool,
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
@@ -65,6 +71,9 @@ pub fn run(args: &Args) -> Outcome {
         return run_adapt(args, &bug, &subject);
     }
     same_build(&bug, &subject.target)?;
+    if args.gdb {
+        return gdb::run(&bug, &subject);
+    }
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let bar = bar(args.times, "replays");

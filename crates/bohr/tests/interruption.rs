@@ -9,14 +9,7 @@ use std::time::Duration;
 
 /// Processes that run the program at `path`.
 fn processes(path: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let runs_it = |entry: &std::fs::DirEntry| {
-        std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == path)
-    };
-    let found = entries.filter(runs_it).map(|entry| entry.file_name());
-    found
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect()
+    controlled::processes(|exe| exe == path)
 }
 
 /// Waits until `condition` holds; a minute is far more than any machine needs.

@@ -31,6 +31,9 @@ pub struct Job {
     pub limits: Limits,
     /// What the engine does where the program leaves it open.
     pub policy: Policy,
+    /// Whether a run that the runtime sees fail stops there, all its threads as
+    /// they are, until somebody continues or kills it: for debuggers.
+    pub hold: bool,
     /// What is left out of the runs.
     pub without: Omissions,
 }

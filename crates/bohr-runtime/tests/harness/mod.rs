@@ -161,6 +161,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
             milliseconds: 10_000,
         },
         policy: Policy::default(),
+        hold: false,
         without: Omissions::default(),
     }
 }

@@ -75,6 +75,18 @@ impl Folder {
     }
 }
 
+/// Processes whose program is one of these.
+pub fn processes(is_it: impl Fn(&Path) -> bool) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").expect("a /proc").flatten();
+    let runs_it = |entry: &std::fs::DirEntry| {
+        std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| is_it(&exe))
+    };
+    let found = entries.filter(runs_it).map(|entry| entry.file_name());
+    found
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// The text of `NAME.c`.
 pub fn read_source(name: &str) -> String {
     std::fs::read_to_string(source(name)).expect("a source of the tests")
