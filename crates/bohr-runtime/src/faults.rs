@@ -106,7 +106,7 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
     if unsafe { signals::program_handles(signal, info, context) } {
         return;
     }
-    let mut place = OBJECTS.place(registers.instruction());
+    let mut place = OBJECTS.place(registers.place());
     if OBJECTS.is_runtime(registers.instruction()) {
         if is_own(address) {
             verdict::broken(&format!("signal {signal} in the runtime at {place:x?}"));
@@ -158,7 +158,7 @@ unsafe extern "C" fn overdue(_: i32, _: *mut libc::siginfo_t, context: *mut c_vo
     // SAFETY: the kernel passes a context.
     let registers = unsafe { unwind::Registers::of_signal(&*context.cast::<libc::ucontext_t>()) };
     REPORTING.set_context(registers);
-    let place = OBJECTS.place(registers.instruction());
+    let place = OBJECTS.place(registers.place());
     let events = ENGINE.events();
     verdict::fail_at(
         FailureKind::TimeLimit,

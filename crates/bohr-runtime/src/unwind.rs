@@ -98,15 +98,21 @@ impl Registers {
     pub fn instruction(&self) -> u64 {
         self.values[INSTRUCTION]
     }
+
+    /// The program counter as places are told: behind the call that is being
+    /// made, or one byte into the instruction that was interrupted.
+    pub fn place(&self) -> u64 {
+        self.instruction() + u64::from(self.interrupted)
+    }
 }
 
 /// Return addresses from the innermost frame outwards, beginning with the
-/// program counter. Reads no memory outside of `bounds`, the thread's stack.
+/// place of the program counter. Reads no memory outside of `bounds`, the thread's stack.
 pub fn stack(mut registers: Registers, bounds: (usize, usize)) -> Vec<u64> {
     let mut addresses = Vec::new();
     let mut context = UnwindContext::new();
     while addresses.len() < DEEPEST && registers.instruction() != 0 {
-        addresses.push(registers.instruction());
+        addresses.push(registers.place());
         match caller(&registers, bounds, &mut context) {
             Some(outer) if outer.values[STACK] > registers.values[STACK] => registers = outer,
             _ => break,

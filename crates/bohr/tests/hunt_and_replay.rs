@@ -260,3 +260,22 @@ fn shards_share_the_seeds_and_find_the_same_bug() {
     let alone = alone.iter().map(|bug| bug["signature"].to_string());
     assert_eq!(alone.collect::<std::collections::BTreeSet<_>>(), signatures);
 }
+
+#[test]
+fn a_crash_is_told_at_its_own_instruction() {
+    for level in ["-O1", "-O2"] {
+        // Without hooks, nothing of the line stands before the instruction.
+        let folder = Folder::with("inlined_crash", &[level]);
+        let words = ["hunt", "--json", "--", "./program"];
+        let found = folder.bohr(&words).expect(1).json();
+        assert_eq!(found["kind"], json!("crash-signal-11"));
+        let threads = found["stacks"].as_array().unwrap();
+        let failed = threads.iter().find(|it| it["doing"] == json!("failed"));
+        let innermost = failed.unwrap()["stack"][0].as_str().unwrap();
+        assert!(innermost.starts_with("print at "), "{level}: {found}");
+        assert!(
+            innermost.ends_with("inlined_crash.c:15"),
+            "{level}: {found}"
+        );
+    }
+}

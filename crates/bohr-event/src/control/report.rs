@@ -91,7 +91,8 @@ pub struct ThreadState {
     pub enabled: bool,
     /// Who has what it waits for, where that is known.
     pub holder: Option<ThreadIndex>,
-    /// Its stack, innermost first, as code places: return addresses.
+    /// Its stack, innermost first, as code places: return addresses, and one byte
+    /// into the instruction that was interrupted.
     pub frames: Vec<PlaceNumber>,
 }
 
