@@ -17,7 +17,10 @@ pub fn at_failure() {
         return;
     }
     let anybody = libc::PR_SET_PTRACER_ANY as usize;
-    let stop = [system::process_number() as usize, libc::SIGSTOP as usize];
+    // To this thread: one for the process may reach another thread, and this
+    // one would go on for a while.
+    let process = system::process_number() as usize;
+    let thread = system::thread_number() as usize;
     // SAFETY: names this thread, lets other processes of the user attach, and
     // stops this one.
     unsafe {
@@ -30,6 +33,9 @@ pub fn at_failure() {
             libc::SYS_prctl,
             [libc::PR_SET_PTRACER as usize, anybody, 0, 0, 0, 0],
         );
-        system::call(libc::SYS_kill, [stop[0], stop[1], 0, 0, 0, 0]);
+        system::call(
+            libc::SYS_tgkill,
+            [process, thread, libc::SIGSTOP as usize, 0, 0, 0],
+        );
     }
 }
