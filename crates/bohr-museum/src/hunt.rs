@@ -1,7 +1,7 @@
 //! Whether `bohr hunt` finds in an exhibit what the manifest says, and nothing
 //! in its fixed twin.
 
-use crate::{Error, Exhibit, MemoryModel};
+use crate::{Error, Exhibit, MemoryModel, Site};
 use bohr_event::{FailureKind, Signature};
 use serde::Deserialize;
 use std::path::Path;
@@ -182,22 +182,23 @@ fn unseen_site(exhibit: &Exhibit, report: &Report) -> Option<String> {
     if matches!(failure.kind, FailureKind::Exit { .. }) {
         return None;
     }
-    let unseen = |marker: &String| !sees(exhibit, report, marker);
-    let markers: Vec<&String> = failure.sites.iter().map(|site| &site.marker).collect();
-    if failure.kind == FailureKind::Deadlock {
-        return markers.into_iter().find(|marker| unseen(marker)).cloned();
+    let unseen = |site: &&Site| !sees(exhibit, report, site);
+    let first_unseen = failure.sites.iter().find(unseen);
+    let wanted = match failure.kind {
+        FailureKind::Deadlock => first_unseen.is_none(),
+        _ => !failure.sites.iter().all(|site| unseen(&site)),
+    };
+    match wanted {
+        true => None,
+        false => Some(first_unseen.map_or(String::new(), |site| site.marker.clone())),
     }
-    let nowhere = markers.iter().all(|marker| unseen(marker));
-    nowhere.then(|| {
-        markers
-            .first()
-            .map_or(String::new(), |first| (*first).clone())
-    })
 }
 
-/// Whether the message or a frame of a stack names the marker's line.
-fn sees(exhibit: &Exhibit, report: &Report, marker: &str) -> bool {
-    let Ok(line) = exhibit.source.line_of(marker) else {
+/// Whether the message or a frame of a stack names the site's line. Where the
+/// compiler has joined the ends of several branches there is none, and the
+/// function has to do.
+fn sees(exhibit: &Exhibit, report: &Report, site: &Site) -> bool {
+    let Ok(line) = exhibit.source.line_of(&site.marker) else {
         return false;
     };
     let source = exhibit.manifest.language.source();
@@ -206,7 +207,7 @@ fn sees(exhibit: &Exhibit, report: &Report, marker: &str) -> bool {
     stacks
         .flat_map(|stack| &stack.stack)
         .chain(&report.message)
-        .any(|words| names(words, &place))
+        .any(|words| names(words, &place) || words.ends_with(&site.function))
 }
 
 /// Whether the words hold the place, and not one whose line merely begins so.
