@@ -38,9 +38,29 @@ const BUILD: &[Package] = &[
     },
 ];
 
-/// What the tests take on top: build systems that a user may have, a source of
-/// random programs, a renderer for graphs.
+/// What the tests take on top: compilers, libraries and build systems that a user
+/// may have, a source of random programs, a renderer for graphs.
 const TEST: &[Package] = &[
+    Package {
+        name: "gcc",
+        file: "/usr/bin/gcc",
+    },
+    Package {
+        name: "binutils",
+        file: "/usr/bin/objcopy",
+    },
+    Package {
+        name: "zlib1g-dev",
+        file: "/usr/include/zlib.h",
+    },
+    Package {
+        name: "libomp-22-dev",
+        file: "/usr/lib/llvm-22/lib/libomp.so",
+    },
+    Package {
+        name: "procps",
+        file: "/bin/kill",
+    },
     Package {
         name: "cmake",
         file: "/usr/bin/cmake",

@@ -33,6 +33,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 
 /// Which set of hooks a profile has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +89,11 @@ impl ProfilePaths {
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    interrupted: &'static AtomicBool,
 }
+
+/// What a cache looks at that nobody can interrupt.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Cache {
     /// The cache at the user's place for caches.
@@ -99,7 +104,19 @@ impl Cache {
     /// A cache in a directory.
     #[must_use]
     pub fn at(root: PathBuf) -> Cache {
-        Cache { root }
+        Cache {
+            root,
+            interrupted: &NEVER,
+        }
+    }
+
+    /// The same cache, which gives up making a profile once that is set.
+    #[must_use]
+    pub fn interrupted_by(self, interrupted: &'static AtomicBool) -> Cache {
+        Cache {
+            interrupted,
+            ..self
+        }
     }
 
     /// The profile of a program, made if it is not there yet. Safe to call from
@@ -135,7 +152,7 @@ impl Cache {
             .prefix(".new-")
             .tempdir_in(&profiles)
             .map_err(BuildError::file("make", &profiles))?;
-        maker.make(program, fresh.path(), profile)?;
+        maker.make(program, fresh.path(), profile, self.interrupted)?;
         fs::rename(fresh.path(), directory).map_err(BuildError::file("make", directory))?;
         // Renamed away: there is nothing left to remove.
         let _ = fresh.keep();

@@ -59,6 +59,9 @@ pub enum BuildError {
         "there is no place for the profile cache: neither BOHR_CACHE, XDG_CACHE_HOME nor HOME is set"
     )]
     NoCache,
+    /// The user, or the system, wanted bohr to end.
+    #[error("interrupted while a profile was made; nothing was kept")]
+    Interrupted,
     /// `bohr-lower` found something wrong with the program.
     #[error("no profile can be made of {}: {message}", program.display())]
     Lower {

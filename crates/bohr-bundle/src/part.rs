@@ -49,6 +49,9 @@ pub enum NativeReason {
     DamagedBitcode,
     /// Not an object for x86-64.
     OtherTarget,
+    /// Written anew by `objcopy` or `strip`: its symbols need not be those of
+    /// its bitcode any more.
+    Rewritten,
 }
 
 impl fmt::Display for NativeReason {
@@ -57,6 +60,7 @@ impl fmt::Display for NativeReason {
             NativeReason::Toolchain => "part of the toolchain",
             NativeReason::NoBitcode => "assembly, or compiled without bohr",
             NativeReason::PartiallyLinked => "made by a partial link (ld -r)",
+            NativeReason::Rewritten => "changed after it was compiled (objcopy, strip)",
             NativeReason::DamagedBitcode => "its bitcode is damaged",
             NativeReason::OtherTarget => "not for x86-64",
         })

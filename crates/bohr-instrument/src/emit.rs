@@ -1,9 +1,14 @@
 //! Machine code from a module, and the facts about it that the tables need.
 
 use crate::diagnostics::Diagnostics;
+use crate::internalise::name_of;
 use bohr_event::abi::Vectors;
+use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
+use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::Module;
 use inkwell::targets::{FileType, TargetMachine};
+use inkwell::values::{AsValueRef, InstructionOpcode, InstructionValue};
 
 /// Compiles a module to an object file.
 ///
@@ -15,12 +20,65 @@ pub fn object(
     machine: &TargetMachine,
     diagnostics: &Diagnostics<'_>,
 ) -> Result<Vec<u8>, String> {
+    fill_empty_functions(module);
     let buffer = machine
         .write_to_memory_buffer(module, FileType::Object)
         .map_err(|message| message.to_string())?;
     match diagnostics.take() {
         Some(said) => Err(said),
         None => Ok(buffer.as_slice().to_vec()),
+    }
+}
+
+/// Gives code to functions that never run: those of which `unreachable` is all
+/// that is left. Without any, a function begins where its neighbour does, and
+/// an unwinder that looks for the neighbour finds the empty one.
+fn fill_empty_functions(module: &Module<'_>) {
+    for function in module.get_functions() {
+        let Some(block) = function.get_first_basic_block() else {
+            continue;
+        };
+        let ends = block.get_terminator().filter(is_unreachable);
+        if let Some(end) = ends
+            && !block
+                .get_instructions()
+                .any(|each| is_code(each.as_value_ref()))
+        {
+            // SAFETY: a block of a live function; the trap takes no arguments.
+            unsafe { trap_before(module, end.as_value_ref()) };
+        }
+    }
+}
+
+fn is_unreachable(instruction: &InstructionValue<'_>) -> bool {
+    instruction.get_opcode() == InstructionOpcode::Unreachable
+}
+
+/// Calls leave instructions, whatever else is dropped.
+fn is_code(instruction: LLVMValueRef) -> bool {
+    // SAFETY: a live instruction; only calls are asked for their callee.
+    unsafe {
+        !LLVMIsACallInst(instruction).is_null()
+            && !name_of(LLVMGetCalledValue(instruction)).starts_with("llvm.")
+    }
+}
+
+/// # Safety
+/// `instruction` must be one of the module's.
+unsafe fn trap_before(module: &Module<'_>, instruction: LLVMValueRef) {
+    const TRAP: &str = "llvm.trap";
+    // SAFETY: the caller's promise; the builder is disposed of again.
+    unsafe {
+        let raw = module.as_mut_ptr();
+        let context = LLVMGetModuleContext(raw);
+        let id = LLVMLookupIntrinsicID(TRAP.as_ptr().cast(), TRAP.len());
+        let trap = LLVMGetIntrinsicDeclaration(raw, id, std::ptr::null_mut(), 0);
+        let kind = LLVMGlobalGetValueType(trap);
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderBefore(builder, instruction);
+        LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(instruction));
+        LLVMBuildCall2(builder, kind, trap, std::ptr::null_mut(), 0, c"".as_ptr());
+        LLVMDisposeBuilder(builder);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
 use crate::{emit, generate, level, lower};
-use bohr_bundle::{Bundle, BundleError, Content, NativeReason, OutputKind, PartId};
+use bohr_bundle::{Bundle, BundleError, Content, LinkLine, NativeReason, OutputKind, PartId};
 use bohr_event::{Diagnosis, Fault};
 use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict};
 use inkwell::context::{AsContextRef, Context};
@@ -230,7 +230,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     report.seconds.insert("gates", clock.step());
 
     drop(sites);
-    let relocation = relocation(bundle.link().output);
+    let relocation = relocation(bundle.link());
     let alone = compile_alone(
         &context,
         &merged.excluded,
@@ -367,9 +367,11 @@ fn llvm(step: &'static str) -> impl Fn(String) -> ProfileError {
     move |message| ProfileError::Llvm { step, message }
 }
 
-fn relocation(output: OutputKind) -> RelocMode {
-    match output {
+/// Programs are linked at a fixed address, but for those that relocate themselves.
+fn relocation(link: &LinkLine) -> RelocMode {
+    match link.output {
         OutputKind::SharedLibrary => RelocMode::PIC,
+        OutputKind::PositionIndependent if link.options.fixed => RelocMode::PIC,
         OutputKind::Executable | OutputKind::PositionIndependent => RelocMode::Static,
     }
 }

@@ -105,6 +105,10 @@ fn options(link: &LinkLine, directory: &Path) -> Result<Vec<OsString>, RelinkErr
     let mut add = |text: &str| arguments.push(text.into());
     match (link.output, options.fixed) {
         (OutputKind::SharedLibrary, _) => add("-shared"),
+        // Its start files relocate the program themselves and work no other way.
+        (OutputKind::PositionIndependent, true) => {
+            ["-static", "-pie"].into_iter().for_each(&mut add)
+        }
         (_, true) => add("-static"),
         // The runtime is found even by a program without a library that asks for it.
         _ => [

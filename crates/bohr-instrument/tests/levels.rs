@@ -121,3 +121,39 @@ fn machine_code_is_of_the_users_level() {
     let none = disassembly(&["-O0"]);
     assert!(!none.contains("paddd") && none.contains("(%rbp)"), "{none}");
 }
+
+/// A function that cannot be reached must not take its neighbour's place in the
+/// tables of the unwinder.
+#[test]
+fn exceptions_find_the_neighbours_of_empty_functions() {
+    const SOURCE: &str = "#include <cstdio>
+        void never() __attribute__((noinline)); void never() { __builtin_unreachable(); }
+        void thrower() __attribute__((noinline)); void thrower() { throw 42; }
+        void never_too() __attribute__((noinline)); void never_too() { __builtin_unreachable(); }
+        int main(int count, char **) {
+            if (count > 5) never(); if (count > 6) never_too();
+            try { thrower(); } catch (int number) { return number; } }";
+    for flags in [&["-O0"][..], &["-O2"]] {
+        let directory = tempfile::tempdir().expect("directory");
+        let part = compile(directory.path(), "neighbours.cpp", SOURCE, flags);
+        let context = Context::create();
+        let merged = merge(&context, &[part.part()], &|_| true).expect("merges");
+        let diagnostics = Diagnostics::collect(&context);
+        let objects = generate::objects(
+            merged.module,
+            RelocMode::Static,
+            Cut::default(),
+            &diagnostics,
+        )
+        .expect("compiles");
+        let (object, program) = (directory.path().join("it.o"), directory.path().join("it"));
+        std::fs::write(&object, &objects[0]).expect("object");
+        let mut linker = Command::new("clang++-22");
+        run(linker
+            .args(["-no-pie", "-fuse-ld=lld", "-o"])
+            .arg(&program)
+            .arg(&object));
+        let status = Command::new(program).status().expect("runs");
+        assert_eq!(status.code(), Some(42), "{flags:?}");
+    }
+}

@@ -180,7 +180,9 @@ pub fn target(word: &Path, calls_only: bool) -> Result<(Target, Vec<Arc<Program>
             Vec::new(),
         ));
     }
-    let profile = Cache::open()?.profile(&path, Profile::Control)?;
+    let profile = Cache::open()?
+        .interrupted_by(interruption())
+        .profile(&path, Profile::Control)?;
     let models = vec![model::load(&profile.model)?];
     let start = Some((profile.executable, profile.bundle.0));
     Ok((inspect(&path, start).map_err(ExploreError::from)?, models))

@@ -7,7 +7,7 @@ mod gather;
 mod name;
 mod text;
 
-use crate::control::model;
+use crate::control::{interruption, model};
 use crate::outcome::{Failure, Outcome};
 use bohr_build::{Cache, Profile, ProfilePaths};
 use bohr_event::{Diagnosis, Fault};
@@ -91,7 +91,9 @@ impl Diagnosis for InspectError {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let paths = Cache::open()?.profile(&args.program, Profile::Control)?;
+    let paths = Cache::open()?
+        .interrupted_by(interruption())
+        .profile(&args.program, Profile::Control)?;
     let program = model::load(&paths.model)?;
     let shown = match &args.function {
         Some(wanted) => one_function(&program, &paths, find(&program, wanted)?, args)?,

@@ -1,5 +1,6 @@
 //! `bohr profile`: makes a profile of a program now.
 
+use crate::control::interruption;
 use crate::outcome::Outcome;
 use bohr_build::{Cache, Profile};
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let cache = Cache::open()?;
+    let cache = Cache::open()?.interrupted_by(interruption());
     let paths = cache.profile(&args.program, args.profile)?;
     match &args.output {
         Some(output) => bohr_build::copy_program(&paths.executable, output)?,

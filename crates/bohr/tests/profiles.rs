@@ -160,6 +160,48 @@ fn a_dying_maker_is_an_error_and_leaves_nothing() {
     assert!(profile(&project, "app").is_file());
 }
 
+/// Waits until `condition` holds; a minute is far more than any machine needs.
+#[track_caller]
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    for _ in 0..6_000 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{what} has not come about");
+}
+
+#[test]
+fn an_interruption_leaves_neither_files_nor_processes() {
+    let project = Project::of(&[("a.c", SOURCE)]);
+    project.bohr("cc a.c -o app");
+    project.write(
+        "lower",
+        "#!/bin/sh\necho half > \"$2/model\"\necho $$ > pid.new\nmv pid.new pid\nexec sleep 1000\n",
+    );
+    project.run("chmod", &["+x", "lower"]);
+    for signal in ["-INT", "-TERM"] {
+        let mut command = project.command(project::BOHR, &["profile", "app", "-o", "out"]);
+        command.env("BOHR_LOWER", project.path("lower"));
+        command.stderr(std::process::Stdio::piped());
+        let bohr = command.spawn().unwrap();
+        wait_until("a maker", || project.path("pid").exists());
+        let maker = std::fs::read_to_string(project.path("pid")).unwrap();
+        std::fs::remove_file(project.path("pid")).unwrap();
+        assert_eq!(profiles_in_cache(&project).len(), 1, "the half-made one");
+        project.run("kill", &[signal, &bohr.id().to_string()]);
+        let output = bohr.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{signal}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("interrupted"), "{message}");
+        assert_eq!(profiles_in_cache(&project), Vec::<String>::new());
+        assert!(!project.path("out").exists());
+        let process = format!("/proc/{}", maker.trim());
+        assert!(!std::path::Path::new(&process).exists(), "{process}");
+    }
+}
+
 #[test]
 fn the_cache_forgets_what_was_not_used() {
     let project = Project::of(&[("a.c", SOURCE)]);

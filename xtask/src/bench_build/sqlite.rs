@@ -14,6 +14,7 @@ const CRATE: (&str, &str) = ("libsqlite3-sys", "0.35.0");
 const DRIVER: &str = include_str!("sqlite_driver.c");
 const ROWS: &str = "600000";
 const TURNS: u32 = 5;
+const OBJECTS: [&str; 2] = ["sqlite_driver.o", "sqlite3.o"];
 
 pub fn measure(tools: &Tools) -> Result<Vec<Ratio>, String> {
     let program = build(tools)?;
@@ -28,6 +29,7 @@ pub fn measure(tools: &Tools) -> Result<Vec<Ratio>, String> {
     describe(&folder)?;
     let every = tools.profile(&program, "sqlite-every", &["--hook", "all"])?;
     Ok(vec![
+        adding(tools)?,
         Ratio {
             what: "sqlite: making the control profile, times its plain pipeline".into(),
             value: control / plain,
@@ -46,21 +48,53 @@ pub fn measure(tools: &Tools) -> Result<Vec<Ratio>, String> {
     ])
 }
 
+/// A program whose bundle is 2 MB: compiled to objects, then linked.
 fn build(tools: &Tools) -> Result<PathBuf, String> {
     let sources = fetch::krate(CRATE.0, CRATE.1)?.join("sqlite3");
     let driver = tools.folder.join("sqlite_driver.c");
-    let program = tools.folder.join("sqlite");
     fs::write(&driver, DRIVER).map_err(|error| error.to_string())?;
     let mut command = Command::new(&tools.bohr);
     command
-        .args(["cc", "-O2", "-DSQLITE_THREADSAFE=1"])
+        .args(["cc", "-c", "-O2", "-DSQLITE_THREADSAFE=1"])
         .arg(format!("-I{}", sources.display()))
         .arg(driver)
         .arg(sources.join("sqlite3.c"))
-        .args(["-pthread", "-lm", "-o"])
-        .arg(&program);
+        .current_dir(&tools.folder);
     shell::run_quietly(&mut command, &tools.folder.join("sqlite.log"))?;
+    let program = tools.folder.join("sqlite");
+    quiet(&mut link(
+        tools,
+        &[&tools.bohr.display().to_string(), "cc"],
+        &program,
+    ))?;
     Ok(program)
+}
+
+fn link(tools: &Tools, compiler: &[&str], program: &Path) -> Command {
+    let mut command = Command::new(compiler[0]);
+    command
+        .args(&compiler[1..])
+        .args(OBJECTS)
+        .args(["-pthread", "-lm", "-o"])
+        .arg(program)
+        .current_dir(&tools.folder);
+    command
+}
+
+/// What adding the bundle costs, in seconds.
+fn adding(tools: &Tools) -> Result<Ratio, String> {
+    let bohr = tools.bohr.display().to_string();
+    let program = tools.folder.join("sqlite-linked");
+    let (plain, with) = least_of_both(
+        TURNS,
+        || quiet(&mut link(tools, &["clang-22"], &program)),
+        || quiet(&mut link(tools, &[&bohr, "cc"], &program)),
+    )?;
+    Ok(Ratio {
+        what: "sqlite: seconds that the bundle adds to the link".into(),
+        value: with - plain,
+        most: 0.1,
+    })
 }
 
 fn slowdown(native: &Path, profile: &Path) -> Result<f64, String> {

@@ -5,10 +5,14 @@ use crate::error::BuildError;
 use crate::{process, toolchain};
 use bohr_event::Fault;
 use std::env;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 const PROGRAM: &str = "bohr-lower";
 
@@ -45,6 +49,7 @@ impl Maker {
         program: &Path,
         directory: &Path,
         profile: Profile,
+        interrupted: &AtomicBool,
     ) -> Result<(), BuildError> {
         let mut command = Command::new(&self.path);
         command
@@ -53,21 +58,47 @@ impl Maker {
             .arg("--profile")
             .arg(profile.to_string())
             .stdin(Stdio::null());
-        let output = command
-            .output()
-            .map_err(|source| process::not_started(&command, source))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() {
+        let (status, said) = run(command, interrupted)?;
+        if status.success() {
             // The summary of what was left uninstrumented.
             eprint!("{said}");
             return Ok(());
         }
         Err(BuildError::Lower {
             program: program.to_owned(),
-            fault: fault_of(output.status),
-            message: message_of(output.status, said.trim()),
+            fault: fault_of(status),
+            message: message_of(status, said.trim()),
         })
     }
+}
+
+/// Runs it to its end, or ends it; tells how it ended and what it said.
+fn run(mut command: Command, interrupted: &AtomicBool) -> Result<(ExitStatus, String), BuildError> {
+    const GLANCE: Duration = Duration::from_millis(20);
+    let started = command.stderr(Stdio::piped()).spawn();
+    let mut child = started.map_err(|source| process::not_started(&command, source))?;
+    let stderr = child.stderr.take();
+    let (send, receive) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        // What was read before a failure is still worth telling.
+        let _ = stderr.map(|mut stderr| stderr.read_to_end(&mut said));
+        let _ = send.send(());
+        said
+    });
+    while receive.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
+        if interrupted.load(Ordering::Relaxed) {
+            // An interruption from the terminal has reached it as well.
+            let _ = child.kill();
+        }
+    }
+    let ended = child.wait();
+    let status = ended.map_err(|source| process::not_started(&command, source))?;
+    if interrupted.load(Ordering::Relaxed) && !status.success() {
+        return Err(BuildError::Interrupted);
+    }
+    let said = reader.join().unwrap_or_default();
+    Ok((status, String::from_utf8_lossy(&said).into_owned()))
 }
 
 fn beside_this_program() -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Bytes of profiles to keep; `BOHR_CACHE_LIMIT` sets another number.
 const LIMIT: u64 = 8 << 30;
@@ -13,6 +13,9 @@ pub(super) fn touch(directory: &Path) {
     // A read-only cache works, it only forgets what was used.
     let _ = fs::write(directory.join("used"), "");
 }
+
+/// What a process that was killed has left half-made goes after a day.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes the profiles that were not used for longest until the rest fits.
 /// The one just made stays.
@@ -25,6 +28,20 @@ pub(super) fn prune(profiles: &Path, newest: &Path) {
         // A profile in use by another process keeps its open files.
         let _ = fs::remove_dir_all(path);
     }
+    for path in abandoned(profiles, SystemTime::now()) {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+fn abandoned(profiles: &Path, now: SystemTime) -> Vec<PathBuf> {
+    let directories = fs::read_dir(profiles).into_iter().flatten().flatten();
+    directories
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let age = now.duration_since(last_use(path)).unwrap_or_default();
+            is_hidden(path) && age > ABANDONED
+        })
+        .collect()
 }
 
 struct Entry {
@@ -83,7 +100,6 @@ fn last_use(directory: &Path) -> SystemTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn entry(name: &str, size: u64, age: u64) -> Entry {
         Entry {
@@ -121,5 +137,16 @@ mod tests {
         let found = entries(root.path(), &root.path().join("two"));
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].size, found[0].path.ends_with("one")), (5, true));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_after_a_day() {
+        let root = tempfile::tempdir().unwrap();
+        for name in [".new-1", "one"] {
+            fs::create_dir(root.path().join(name)).unwrap();
+        }
+        let at = |hours: u64| SystemTime::now() + Duration::from_secs(hours * 60 * 60);
+        assert_eq!(abandoned(root.path(), at(1)), Vec::<PathBuf>::new());
+        assert_eq!(abandoned(root.path(), at(25)), [root.path().join(".new-1")]);
     }
 }

@@ -92,11 +92,12 @@ impl Collector {
     fn take_library(&mut self, path: &Path, bytes: &[u8]) {
         self.libraries.insert(path.to_owned());
         let soname = dynamic::soname(bytes);
-        let file_name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let name = soname.clone().or(file_name);
-        let needed = name.is_some_and(|name| self.needed.contains(&name));
+        // Without a name of its own, a library is asked for as it was named.
+        let file_name = path.file_name().map(|name| name.to_string_lossy());
+        let named = path.to_string_lossy();
+        let names = [soname.as_deref(), file_name.as_deref(), Some(&*named)];
+        let asked_for = |name: &String| names.contains(&Some(name.as_str()));
+        let needed = self.needed.iter().any(asked_for);
         self.input(Input::SharedLibrary {
             path: absolute(path),
             soname,

@@ -33,7 +33,7 @@ pub(super) fn evaluate<'bytes>(
         bytes: Cow::Borrowed(bytes),
     };
     let place = path.to_string_lossy();
-    if is_toolchain(&place) && !is_rust_library(&place) {
+    if (is_toolchain(&place) && !is_rust_library(&place)) || member.is_some_and(is_builtin) {
         return native(NativeReason::Toolchain);
     }
     if is_bitcode(bytes) {
@@ -47,6 +47,9 @@ pub(super) fn evaluate<'bytes>(
         Some((language, code)) if is_bitcode(code) => {
             if is_partially_linked(&file) {
                 return native(NativeReason::PartiallyLinked);
+            }
+            if is_rewritten(&file) {
+                return native(NativeReason::Rewritten);
             }
             bitcode(Cow::Borrowed(code), Some(language))
         }
@@ -94,6 +97,12 @@ fn is_partially_linked(file: &ElfFile64<'_, LittleEndian>) -> bool {
         .filter(|symbol| symbol.st_type() == STT_FILE)
         .count()
         > 1
+}
+
+/// LLVM keeps the names of sections and symbols in one table; the tools of
+/// binutils that change symbols write every object with two.
+fn is_rewritten(file: &ElfFile64<'_, LittleEndian>) -> bool {
+    file.section_by_name(".shstrtab").is_some()
 }
 
 /// rustc writes the bitcode of a program's own crate beside its objects.
@@ -159,6 +168,11 @@ fn is_rust_library(path: &str) -> bool {
     path.contains("/rustlib/") && path.ends_with(".rlib") && !path.contains("libcompiler_builtins-")
 }
 
+/// The same, among the members of a static library that rustc made.
+fn is_builtin(member: &str) -> bool {
+    member.starts_with("compiler_builtins-") && member.ends_with(".rcgu.o")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +206,10 @@ mod tests {
         let library = |name: &str| format!("{directory}/{name}");
         assert!(is_rust_library(&library("libstd-1.rlib")));
         assert!(!is_rust_library(&library("libcompiler_builtins-1.rlib")));
+        assert!(is_builtin(
+            "compiler_builtins-1.compiler_builtins.2-cgu.0.rcgu.o"
+        ));
+        assert!(!is_builtin("std-1.std.2-cgu.0.rcgu.o"));
     }
 
     #[test]

@@ -95,6 +95,9 @@ fn compile_program(unit: &Unit, arguments: &[OsString]) -> Result<ExitCode, Buil
     let mut command = command(&scratch.redirect(arguments));
     add_linker(&mut command, unit)?;
     command.args(["-C", "save-temps=yes"]);
+    if scratch.superfluous.is_some() {
+        command.args(["--crate-type", "rlib"]);
+    }
     let status = process::run(command)?;
     scratch.close()?;
     Ok(process::exit_code(status))
@@ -128,16 +131,22 @@ fn add_linker(command: &mut Command, unit: &Unit) -> Result<(), BuildError> {
 struct Scratch {
     /// `--out-dir` of the user, and the directory in its place.
     directories: Option<(PathBuf, PathBuf)>,
+    /// The name of a file that only bohr has asked for.
+    superfluous: Option<OsString>,
 }
 
 impl Scratch {
     /// Makes a directory beside the results, so that moving them is a renaming.
     fn open(unit: &Unit) -> Result<Scratch, BuildError> {
+        let in_place = Scratch {
+            directories: None,
+            superfluous: None,
+        };
         let Some(output) = &unit.output_directory else {
-            return Ok(Scratch { directories: None });
+            return Ok(in_place);
         };
         if unit.keeps_temporaries || unit.bound_to_directory {
-            return Ok(Scratch { directories: None });
+            return Ok(in_place);
         }
         // The same name in every build: what an interrupted one left goes first.
         let inner = output.join(format!("{SCRATCH}{}", unit.file_stem()));
@@ -147,6 +156,9 @@ impl Scratch {
         fs::create_dir_all(&inner).map_err(BuildError::file("make", &inner))?;
         Ok(Scratch {
             directories: Some((output.clone(), inner)),
+            superfluous: unit
+                .wants_rust_library()
+                .then(|| format!("lib{}.rlib", unit.file_stem()).into()),
         })
     }
 
@@ -173,7 +185,8 @@ impl Scratch {
         let entries = fs::read_dir(&inner).map_err(BuildError::file("read", &inner))?;
         for entry in entries.flatten() {
             let path = entry.path();
-            if path.is_file() && !is_intermediate(&path) {
+            let superfluous = path.file_name() == self.superfluous.as_deref();
+            if path.is_file() && !is_intermediate(&path) && !superfluous {
                 place(&path, &output, &inner)?;
             }
         }

@@ -11,6 +11,7 @@ pub(super) struct Unit {
     extra_name: String,
     emits_link: bool,
     test: bool,
+    lto: bool,
     target: Option<String>,
     /// `--out-dir`.
     pub(super) output_directory: Option<PathBuf>,
@@ -74,6 +75,7 @@ impl Unit {
             "linker" => self.linker = Some(value.into()),
             "linker-flavor" => self.linker_flavor = Some(value.into()),
             "save-temps" => self.keeps_temporaries = is_yes(value),
+            "lto" => self.lto = !matches!(value, "no" | "n" | "off" | "false"),
             "rpath" => self.bound_to_directory |= is_yes(value),
             "split-debuginfo" => self.bound_to_directory |= value == "unpacked",
             _ => {}
@@ -85,9 +87,20 @@ impl Unit {
         format!("{}{}", self.crate_name, self.extra_name)
     }
 
+    fn has(&self, kind: &str) -> bool {
+        self.crate_types.iter().any(|found| found == kind)
+    }
+
+    /// Whether a Rust library has to be asked for, too: rustc puts bitcode into
+    /// the objects of a static library only then. Its own link-time optimisation
+    /// does not go with that.
+    pub(super) fn wants_rust_library(&self) -> bool {
+        self.has("staticlib") && !self.has("rlib") && !self.has("lib") && !self.lto
+    }
+
     /// What to do with this call.
     pub(super) fn treatment(&self) -> Treatment {
-        let has = |kind: &str| self.crate_types.iter().any(|found| found == kind);
+        let has = |kind: &str| self.has(kind);
         let build_script = self.crate_name.starts_with("build_script_");
         let foreign = self
             .target
@@ -95,7 +108,12 @@ impl Unit {
             .is_some_and(|target| !target.starts_with("x86_64-") || !target.contains("linux"));
         if !self.emits_link || build_script || foreign || has("proc-macro") {
             Treatment::Leave
-        } else if self.test || has("bin") || has("cdylib") || has("dylib") {
+        } else if self.test
+            || has("bin")
+            || has("cdylib")
+            || has("dylib")
+            || self.wants_rust_library()
+        {
             Treatment::Link
         } else {
             Treatment::Embed
@@ -147,6 +165,11 @@ mod tests {
                 Treatment::Link,
             ),
             ("--test --emit=dep-info,link", Treatment::Link),
+            ("--crate-type staticlib --emit=link", Treatment::Link),
+            (
+                "--crate-type staticlib --emit=link -C lto=fat",
+                Treatment::Embed,
+            ),
             (
                 "--crate-type lib --emit=dep-info,metadata,link",
                 Treatment::Embed,

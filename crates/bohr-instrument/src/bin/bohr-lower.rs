@@ -7,6 +7,7 @@
 use bohr_event::{Diagnosis, Fault};
 use bohr_instrument::profile::{HookChoice, Request, make};
 use bohr_instrument::report::Report;
+use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,6 +21,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // Nobody waits for the profile any more if the one that asked for it is gone.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let arguments = match parse(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(message) => {
