@@ -213,6 +213,6 @@ fn tell_finding(finding: &Finding, file: &Path) {
     }
     let file = file.display();
     println!(
-        "written to {file}\n  replay it:  bohr replay {file}\n  next:       bohr replay {file} --times 1000"
+        "written to {file}\n  replay it:  bohr replay {file}\n  next:       bohr reduce {file}, bohr simplify {file}, bohr explain {file}"
     );
 }

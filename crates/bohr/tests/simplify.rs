@@ -74,7 +74,7 @@ fn a_deadlock_stays_the_same_deadlock() {
     for words in [
         "1 of them preemptive",
         "written to program.bohr",
-        "bohr replay",
+        "bohr explain",
     ] {
         assert!(text.text().contains(words), "{words}: {}", text.text());
     }

@@ -49,7 +49,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// Builds bohr as the tests do, and returns its path; or the bohr that the
+/// Builds bohr as it is used, and returns its path; or the bohr that the
 /// variable `BOHR` names, to measure an installed one.
 pub fn build_bohr() -> Result<PathBuf, String> {
     if let Some(installed) = std::env::var_os("BOHR") {
@@ -57,8 +57,12 @@ pub fn build_bohr() -> Result<PathBuf, String> {
     }
     install::for_building()?;
     let packages = ["-p", "bohr", "-p", "bohr-instrument", "-p", "bohr-runtime"];
-    shell::run(shell::cargo().args(["build", "--quiet"]).args(packages))?;
-    Ok(shell::built("debug").join("bohr"))
+    shell::run(
+        shell::cargo()
+            .args(["build", "--quiet", "--release"])
+            .args(packages),
+    )?;
+    Ok(shell::built("release").join("bohr"))
 }
 
 /// What to say about the exhibit and its twin if both are right.

@@ -110,7 +110,7 @@ impl Report {
             ));
         }
         line(format_args!("written to {}", path.display()));
-        line(format_args!("next: bohr replay {}", path.display()));
+        line(format_args!("next: bohr explain {}", path.display()));
         text
     }
 }
