@@ -9,7 +9,7 @@ mod schedule;
 mod text;
 
 pub use bohr_explore::signature_tag;
-pub use bug::{load_bug, same_build, subject_of_bug};
+pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt};
 pub use schedule::ScheduleArgs;

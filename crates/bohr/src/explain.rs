@@ -7,9 +7,7 @@ mod source;
 mod story;
 mod told;
 
-use crate::control::{
-    counter, describe_bug, duration, interruption, load_bug, same_build, subject_of_bug,
-};
+use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Recorded;
@@ -19,7 +17,6 @@ use bohr_explore::{ExploreError, Trials};
 use bohr_schedule::Plan;
 use names::Names;
 use probe::Probe;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -36,17 +33,11 @@ The failing run is simplified first, unless `bohr simplify` has done that. Then
 every switch is moved until the failure goes away: what is left in between is
 what must not be interrupted. Exit codes: 0 done, 2 bohr could not do it.")]
 pub struct Args {
-    /// A bug file, as `bohr hunt` writes it.
-    bug: PathBuf,
+    #[command(flatten)]
+    subject: BugArgs,
     /// Longest time for simplifying and for moving switches, as in 10s or 5m.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     time: Duration,
-    /// The program, if it is not where it was.
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-    /// Print one JSON object on standard output.
-    #[arg(long)]
-    json: bool,
 }
 
 /// All that was found out about a failure.
@@ -62,16 +53,14 @@ pub struct Explanation {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let bug = load_bug(&args.bug)?;
-    let subject = subject_of_bug(&bug, args.program.as_deref())?;
-    same_build(&bug, &subject.target)?;
+    let (bug, subject) = args.subject.load()?;
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
     let explanation = explain(&bug, &mut trials, args.time)?;
     let mut names = Names::new(trials.atlas_mut(), &explanation.run);
     let story = Story::new(&bug, &explanation, &mut names);
-    match args.json {
+    match args.subject.json {
         true => println!("{}", story.as_json()),
         false => print!("{}\n\n{}", describe_bug(&bug), story.as_text()),
     }

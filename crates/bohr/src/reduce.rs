@@ -4,7 +4,7 @@
 mod report;
 mod workshop;
 
-use crate::control::{counter, duration, interruption, load_bug, same_build, subject_of_bug};
+use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::Outcome;
 use bohr_explore::Trials;
 use bohr_reduce::reduction;
@@ -27,31 +27,23 @@ A thread or an iteration goes if the failure still comes without it, and if the
 threads that are left do not fail when they run one after the other. The program
 has to be built with bohr. Exit codes: 0 done, 2 bohr could not do it.")]
 pub struct Args {
-    /// A bug file, as `bohr hunt` writes it.
-    bug: PathBuf,
+    #[command(flatten)]
+    subject: BugArgs,
     /// Where the result goes; by default the bug file itself.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Longest time, as in 10s or 5m.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     time: Duration,
-    /// The program, if it is not where it was.
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-    /// Print one JSON object on standard output.
-    #[arg(long)]
-    json: bool,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let bug = load_bug(&args.bug)?;
-    let subject = subject_of_bug(&bug, args.program.as_deref())?;
-    same_build(&bug, &subject.target)?;
+    let (bug, subject) = args.subject.load()?;
     let interrupted = interruption();
     let deadline = Instant::now() + args.time;
     let go_on = || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline;
     let trials = Trials::start(&subject, &bug, &|| true)?;
-    let path = args.output.as_ref().unwrap_or(&args.bug);
+    let path = args.output.as_ref().unwrap_or(&args.subject.bug);
     let bar = counter("runs");
     let mut workshop = Workshop::new(&bug, trials, path, &go_on, &bar)?;
     let before = workshop.size()?;
@@ -74,7 +66,7 @@ pub fn run(args: &Args) -> Outcome {
         verified: workshop.verify()?,
         runs: workshop.runs(),
     };
-    match args.json {
+    match args.subject.json {
         true => println!("{}", report.as_json(path)),
         false => print!("{}", report.as_text(path)),
     }

@@ -5,7 +5,7 @@ mod report;
 
 pub use bench::loosely;
 
-use crate::control::{counter, duration, interruption, load_bug, same_build, subject_of_bug};
+use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use bench::Bench;
 use bohr_event::control::Recorded;
@@ -42,8 +42,8 @@ The static step reorders the recorded events without changing what any thread
 sees. The dynamic step changes the schedule, runs the program and keeps what
 still fails in the same way. Exit codes: 0 done, 2 bohr could not do it.")]
 pub struct Args {
-    /// A bug file, as `bohr hunt` writes it.
-    bug: PathBuf,
+    #[command(flatten)]
+    subject: BugArgs,
     /// Where the result goes; by default the bug file itself.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -66,23 +66,15 @@ pub struct Args {
     /// Longest time for each of the two steps, as in 10s or 5m.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     time: Duration,
-    /// The program, if it is not where it was.
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-    /// Print one JSON object on standard output.
-    #[arg(long)]
-    json: bool,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let bug = load_bug(&args.bug)?;
-    let subject = subject_of_bug(&bug, args.program.as_deref())?;
-    same_build(&bug, &subject.target)?;
+    let (bug, subject) = args.subject.load()?;
     // An interruption ends the search, not the run that is under way: what was
     // found so far is kept.
     let mut trials = Trials::start(&subject, &bug, &|| true)?;
     let mut work = Work::begin(&bug, &mut trials)?;
-    let path = args.output.as_ref().unwrap_or(&args.bug);
+    let path = args.output.as_ref().unwrap_or(&args.subject.bug);
     if args.static_step == Switch::On {
         work.reorder(args.time)?;
         work.save(path)?;
@@ -93,7 +85,7 @@ pub fn run(args: &Args) -> Outcome {
         work.save(path)?;
         experiments?;
     }
-    match args.json {
+    match args.subject.json {
         true => println!("{}", work.report.as_json(path)),
         false => print!("{}", work.report.as_text(path)),
     }

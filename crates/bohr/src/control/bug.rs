@@ -8,6 +8,30 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// A bug, and how what comes of it is printed: what every command that works on
+/// a bug with its own program asks for.
+#[derive(clap::Args)]
+pub struct BugArgs {
+    /// A bug file, as `bohr hunt` writes it.
+    pub bug: PathBuf,
+    /// The program, if it is not where it was.
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl BugArgs {
+    /// The bug and its program, which has to be the build that it was found in.
+    pub fn load(&self) -> Result<(Bug, Subject), Failure> {
+        let bug = load_bug(&self.bug)?;
+        let subject = subject_of_bug(&bug, self.program.as_deref())?;
+        same_build(&bug, &subject.target)?;
+        Ok((bug, subject))
+    }
+}
+
 /// Reads a bug file.
 pub fn load_bug(path: &Path) -> Result<Bug, Failure> {
     let bytes = std::fs::read(path).map_err(|source| ExploreError::File {
