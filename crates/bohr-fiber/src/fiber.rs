@@ -1,8 +1,12 @@
 //! A fiber and its three states. All checks are made here, so that switching
 //! is safe to call: a fiber runs, or it waits to be resumed, or it has ended.
+//!
+//! Usually the carrier runs all fibers in turn. A fiber can have a thread of the
+//! system for itself instead, for debuggers: stack, thread-local storage and
+//! every address in it are the same.
 
 use crate::{FiberError, ParkedThread, Recycled, Registers, StackRegion, switch, tls};
-use core::{cell::Cell, marker::PhantomData};
+use core::{cell::Cell, convert::Infallible, marker::PhantomData, sync::atomic::AtomicU32};
 
 /// What a fiber does.
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +20,13 @@ pub struct Body {
     pub argument: usize,
 }
 
-impl Body {
-    /// Runs it on the calling thread, as a fiber would: `pthread_exit` within
-    /// `run` leads to `finish`, and unwinding ends here.
-    pub fn run_here(self) -> ! {
-        // SAFETY: these are the functions that the entry code calls.
-        unsafe { switch::enter_here(self.run as usize, self.finish as usize, self.argument) }
-    }
+/// Who goes on after a fiber that had a thread of the system for itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Successor<'a> {
+    /// A thread that waits until this word is not 0.
+    Waiting(&'a AtomicU32),
+    /// A fiber that has no thread yet.
+    Suspended(&'a Fiber),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +121,62 @@ impl Fiber {
         unreachable!("an ended fiber was resumed");
     }
 
+    /// Continues this fiber on a new thread of the system, beside the calling one.
+    /// From then on that thread is the only one that may touch it, and it ends by
+    /// [`Fiber::end_thread`].
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    ///
+    /// # Panics
+    /// If this fiber is not suspended.
+    pub fn continue_beside(&self) -> Result<(), FiberError> {
+        self.resume_beside(false)
+    }
+
+    /// Ends this fiber and the thread of the system that runs it. The last thing
+    /// that thread does is to let another go on, which may then recycle the fiber.
+    ///
+    /// # Errors
+    /// If `successor` needs a thread and the system gives none; otherwise it does
+    /// not return.
+    ///
+    /// # Panics
+    /// If this fiber is not running.
+    pub fn end_thread(&self, successor: Successor<'_>) -> Result<Infallible, FiberError> {
+        assert!(
+            self.state.replace(State::Ended) == State::Running,
+            "only a running fiber can end"
+        );
+        match successor {
+            // SAFETY: the caller's word; whoever it is for outlives this fiber.
+            Successor::Waiting(word) => unsafe { switch::raise_and_end(word.as_ptr()) },
+            Successor::Suspended(fiber) => fiber.resume_beside(true)?,
+        }
+        unreachable!("a thread that has ended goes on");
+    }
+
+    fn resume_beside(&self, ends: bool) -> Result<(), FiberError> {
+        assert!(
+            self.state.replace(State::Running) == State::Suspended,
+            "only a suspended fiber can be continued"
+        );
+        let flags = libc::CLONE_VM
+            | libc::CLONE_FS
+            | libc::CLONE_FILES
+            | libc::CLONE_SIGHAND
+            | libc::CLONE_THREAD
+            | libc::CLONE_SYSVSEM
+            | libc::CLONE_SETTLS;
+        // SAFETY: as in `leave_for`; who ends has given up its fiber.
+        let answer =
+            unsafe { switch::switch_beside(flags as usize, self.saved.get(), self.fs_base, ends) };
+        match answer {
+            0.. => Ok(()),
+            error => Err(FiberError::NoThread(-error as i32)),
+        }
+    }
+
     #[inline]
     fn leave_for(&self, other: &Fiber, state: State) {
         assert!(
@@ -132,6 +192,12 @@ impl Fiber {
         // SAFETY: `other` is suspended, so its saved stack pointer is valid and
         // is used once: it now counts as running. Its FS base belongs to it.
         unsafe { switch::switch(self.saved.as_ptr(), other.saved.get(), other.fs_base) };
+    }
+
+    /// Whether it waits to be continued.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.state.get() == State::Suspended
     }
 
     /// Where it will continue; `None` unless it is suspended.

@@ -9,7 +9,7 @@
 //!
 //! What it needs: Linux on x86-64 with the FSGSBASE instructions (any processor
 //! and kernel since 2020). What it is not: a general coroutine library. A fiber
-//! never moves to another carrier and nothing preempts it.
+//! that has run never moves to another carrier and nothing preempts it.
 //!
 //! ```
 //! use bohr_fiber::{Body, Fiber, ParkedThread, StackRegion};
@@ -46,7 +46,7 @@ mod switch;
 mod system;
 mod tls;
 
-pub use fiber::{Body, Fiber};
+pub use fiber::{Body, Fiber, Successor};
 pub use park::{CreateThread, ParkedThread, Recycled};
 pub use stack::StackRegion;
 pub use switch::Registers;

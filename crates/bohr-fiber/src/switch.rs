@@ -83,6 +83,74 @@ pub(crate) unsafe extern "C" fn switch(save: *mut usize, resume: usize, tls: usi
     )
 }
 
+/// Has a new thread of the system, made with `flags`, continue the fiber whose
+/// saved stack pointer is `resume` with FS base `tls`. Gives the number of that
+/// thread, or a negative error number.
+///
+/// With `ends` the calling thread ends instead of returning, if there is a new
+/// one. It does not touch its stack again: by then somebody else may use it.
+///
+/// # Safety
+/// As for [`switch`]; and if the call does not return, nothing may be left to do
+/// in the calling thread.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn switch_beside(
+    flags: usize,
+    resume: usize,
+    tls: usize,
+    ends: bool,
+) -> isize {
+    naked_asm!(
+        "mov r8, rdx",
+        "mov r9, rcx",
+        "xor edx, edx",
+        "xor r10d, r10d",
+        "mov eax, 56", // clone
+        "syscall",
+        "test rax, rax",
+        "je 2f",
+        "js 3f",
+        "test r9b, r9b",
+        "je 3f",
+        "mov eax, 60", // exit, of this thread alone
+        "xor edi, edi",
+        "syscall",
+        "ud2",
+        "2:", // the new thread, on the fiber's stack
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "3:",
+        "ret",
+    )
+}
+
+/// Sets the word to 1, wakes who waits for that, and ends the calling thread of
+/// the system, without touching its stack after the word was set.
+///
+/// # Safety
+/// The word must stay, and nothing may be left to do in the calling thread.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn raise_and_end(word: *const u32) -> ! {
+    naked_asm!(
+        "mov esi, 129", // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+        "mov edx, 1",
+        "mov eax, 202", // futex
+        "mov dword ptr [rdi], 1",
+        "syscall",
+        "mov eax, 60", // exit, of this thread alone
+        "xor edi, edi",
+        "syscall",
+        "ud2",
+    )
+}
+
 unsafe extern "C-unwind" {
     // The expansion of `pthread_cleanup_push`: part of the C library's binary interface.
     fn __sigsetjmp(buffer: *mut u8, save_mask: i32) -> i32;
@@ -127,23 +195,6 @@ pub(crate) unsafe extern "C" fn enter() {
         setjmp = sym __sigsetjmp,
         register = sym __pthread_register_cancel,
         unregister = sym __pthread_unregister_cancel,
-    )
-}
-
-/// Does what [`enter`] does, as a call on the stack of the caller.
-///
-/// # Safety
-/// `run` and `finish` must be what `Body` holds.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn enter_here(run: usize, finish: usize, argument: usize) -> ! {
-    naked_asm!(
-        // A call has left the stack eight bytes short of alignment.
-        "sub rsp, 8",
-        "mov r13, rdi",
-        "mov r14, rsi",
-        "mov r12, rdx",
-        "jmp {enter}",
-        enter = sym enter,
     )
 }
 

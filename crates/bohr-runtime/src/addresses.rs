@@ -6,6 +6,7 @@
 //!   0x1000_0000_0000  arena      the runtime's own memory
 //!   0x1200_0000_0000  main       stack of the main thread
 //!   0x1300_0000_0000  stacks     one slot per thread
+//!   0x1380_0000_0000  large      the same for threads that ask for more than usual
 //!   0x1400_0000_0000  shadow     one byte per 16 bytes of heap
 //!   0x2000_0000_0000  heap       one region per thread path
 //! ```
@@ -20,6 +21,8 @@ pub const MAIN_STACK: usize = 0x1200_0000_0000;
 
 /// First slot for the stack of a thread.
 pub const STACKS: usize = 0x1300_0000_0000;
+/// First slot for a stack that is larger than usual.
+pub const LARGE_STACKS: usize = 0x1380_0000_0000;
 /// Unmapped space between stacks, so that running over the end faults.
 pub const STACK_GAP: usize = 64 << 10;
 

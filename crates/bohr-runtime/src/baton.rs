@@ -1,18 +1,17 @@
 //! The second back end: real threads that pass a baton. Only who has it runs, so
 //! the engine, the strategy and the events are those of fibers; a debugger sees
 //! threads.
+//!
+//! A thread of the system runs the very fiber that the carrier would run: the same
+//! stack, the same thread-local storage, the same handle. So a program finds the
+//! same addresses with both back ends, also when they are used again.
 
-use crate::{
-    carrier::CarrierOnly, dispatch, faults, heap, pool::POOL, system, thread::Thread, threads,
-    unwind,
-};
-use alloc::boxed::Box;
-use bohr_fiber::StackRegion;
+use crate::{carrier::CarrierOnly, dispatch, faults, system, thread::Thread, unwind, verdict};
+use bohr_event::ThreadIndex;
+use bohr_fiber::{FiberError, Successor};
 use core::{
     cell::Cell,
-    ffi::c_void,
-    mem::MaybeUninit,
-    sync::atomic::{AtomicU32, AtomicUsize, Ordering},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 static USED: CarrierOnly<Cell<bool>> = CarrierOnly::new(Cell::new(false));
@@ -31,34 +30,15 @@ pub fn use_for_run(used: bool) {
 }
 
 /// A thread's side of the baton.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Baton {
     /// 1 when it is this thread's turn.
     turn: AtomicU32,
-    /// 1 when a new thread has come to its first wait.
-    ready: AtomicU32,
-    /// Address of the thread's entry in the table, set before its first turn.
-    thread: AtomicUsize,
     /// Where it waits, for the stacks of a failing run.
     registers: Cell<Option<unwind::Registers>>,
 }
 
 impl Baton {
-    /// One that stays for good.
-    pub fn new() -> &'static Baton {
-        Box::leak(Box::new(Baton {
-            turn: AtomicU32::new(0),
-            ready: AtomicU32::new(0),
-            thread: AtomicUsize::new(0),
-            registers: Cell::new(None),
-        }))
-    }
-
-    /// Gives it to this thread.
-    pub fn pass(&self) {
-        raise(&self.turn);
-    }
-
     /// Notes where this thread is going to wait; before it passes the baton on,
     /// since from then on another may look.
     pub fn note(&self, registers: unwind::Registers) {
@@ -67,7 +47,9 @@ impl Baton {
 
     /// Waits for it.
     pub fn wait(&self) {
-        await_raised(&self.turn);
+        while self.turn.load(Ordering::Acquire) == 0 {
+            futex(&self.turn, libc::FUTEX_WAIT, 0);
+        }
         self.turn.store(0, Ordering::Relaxed);
     }
 
@@ -75,23 +57,47 @@ impl Baton {
     pub fn registers(&self) -> Option<unwind::Registers> {
         self.registers.get()
     }
+}
 
-    /// Tells a new thread who it is.
-    pub fn introduce(&self, thread: &'static Thread) {
-        self.thread
-            .store(core::ptr::from_ref(thread) as usize, Ordering::Release);
+/// Gives the baton to this thread; at its first turn it gets a thread of the system.
+pub fn pass(to: &'static Thread) {
+    let fiber = to.fiber();
+    if fiber.is_suspended() {
+        return fiber
+            .continue_beside()
+            .unwrap_or_else(|error| no_thread(error));
+    }
+    to.baton.turn.store(1, Ordering::Release);
+    futex(&to.baton.turn, libc::FUTEX_WAKE, 1);
+}
+
+/// Gives the baton to another thread and ends the running one.
+pub fn pass_and_end(from: &'static Thread, to: &'static Thread) -> ! {
+    if from.index == ThreadIndex::MAIN {
+        // A process without its first thread has no memory to look at.
+        pass(to);
+        rest();
+    }
+    let fiber = to.fiber();
+    let successor = if fiber.is_suspended() {
+        Successor::Suspended(fiber)
+    } else {
+        Successor::Waiting(&to.baton.turn)
+    };
+    match from.fiber().end_thread(successor) {
+        Ok(never) => match never {},
+        Err(error) => no_thread(error),
     }
 }
 
-fn raise(word: &AtomicU32) {
-    word.store(1, Ordering::Release);
-    futex(word, libc::FUTEX_WAKE, 1);
+fn no_thread(error: FiberError) -> ! {
+    verdict::broken(&alloc::format!("{error}"))
 }
 
-fn await_raised(word: &AtomicU32) {
-    while word.load(Ordering::Acquire) == 0 {
-        futex(word, libc::FUTEX_WAIT, 0);
-    }
+/// First code of a thread of the system: it has the baton.
+pub fn arrive() {
+    faults::use_own_stack();
+    dispatch::begin();
 }
 
 fn futex(word: &AtomicU32, operation: i32, value: usize) {
@@ -105,48 +111,10 @@ fn futex(word: &AtomicU32, operation: i32, value: usize) {
     };
 }
 
-/// Waits until the process ends: a thread that has ended does no more, so that
-/// nothing runs beside the one that has the baton.
-pub fn rest() -> ! {
+/// Waits until the process ends.
+fn rest() -> ! {
     static NEVER: AtomicU32 = AtomicU32::new(0);
     loop {
         futex(&NEVER, libc::FUTEX_WAIT, 0);
     }
-}
-
-/// Creates a thread that waits for its first turn; its handle and side of the baton.
-pub fn start(region: &StackRegion) -> Result<(libc::pthread_t, &'static Baton), i32> {
-    let baton = Baton::new();
-    let mut attributes = MaybeUninit::uninit();
-    let mut handle = 0;
-    let argument = core::ptr::from_ref(baton).cast_mut().cast();
-    let create = POOL.creator();
-    let _account = heap::OwnAccount::open();
-    // SAFETY: valid pointers throughout; the region stays mapped.
-    let error = dispatch::directly(|| unsafe {
-        libc::pthread_attr_init(attributes.as_mut_ptr());
-        let memory = region.start() as *mut c_void;
-        libc::pthread_attr_setstack(attributes.as_mut_ptr(), memory, region.length());
-        let error = create(&raw mut handle, attributes.as_ptr(), enter, argument);
-        libc::pthread_attr_destroy(attributes.as_mut_ptr());
-        error
-    });
-    if error != 0 {
-        return Err(error);
-    }
-    await_raised(&baton.ready);
-    Ok((handle, baton))
-}
-
-/// First code of a thread.
-extern "C" fn enter(baton: *mut c_void) -> *mut c_void {
-    // SAFETY: `start` passes a baton, which stays.
-    let baton = unsafe { &*baton.cast::<Baton>() };
-    faults::use_own_stack();
-    raise(&baton.ready);
-    baton.wait();
-    dispatch::begin();
-    // SAFETY: introduced before its first turn; threads are never freed.
-    let thread = unsafe { &*(baton.thread.load(Ordering::Acquire) as *const Thread) };
-    threads::body(thread).run_here()
 }

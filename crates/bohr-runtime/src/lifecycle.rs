@@ -1,17 +1,9 @@
 //! From the loading of the library to the program's `main`, and to its end.
 
 use crate::{
-    addresses,
-    baton::{self, Baton},
-    carrier::CarrierOnly,
-    channel::Channel,
-    control, dispatch,
-    engine::ENGINE,
-    environment, faults, hooks, notices,
-    real::real,
-    server, system,
-    thread::Thread,
-    threads, verdict,
+    addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, engine::ENGINE,
+    environment, faults, hooks, notices, real::real, server, system, thread::Thread, threads,
+    verdict,
 };
 use bohr_event::{
     EventKind, ThreadPath,
@@ -186,9 +178,6 @@ pub fn add_main_thread() {
             .map_or(core::ptr::null(), core::ptr::from_ref),
     );
     thread.stack.set(STARTUP.stack.get());
-    if baton::is_used() {
-        thread.baton.set(Some(Baton::new()));
-    }
     thread.owner_number.set(threads::owner_number());
 }
 

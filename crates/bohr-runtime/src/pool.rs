@@ -13,42 +13,71 @@ use core::{
 
 /// Parked threads.
 pub struct Pool {
+    usual: Shelf,
+    /// Apart, and never filled in advance: where a thread finds its stack depends
+    /// on its own run only, not on what the template has learnt from others.
+    large: Shelf,
+}
+
+/// Parked threads at addresses that follow each other.
+struct Shelf {
     /// Free ones; the last one is taken first.
     free: RefCell<Vec<ParkedThread>>,
     /// Where the next stack goes.
     next: Cell<usize>,
-    /// How many are taken.
-    taken: Cell<usize>,
 }
 
 /// The pool of this process.
 #[unsafe(link_section = "bohr_hot")]
 pub static POOL: CarrierOnly<Pool> = CarrierOnly::new(Pool {
-    free: RefCell::new(Vec::new()),
-    next: Cell::new(addresses::STACKS),
-    taken: Cell::new(0),
+    usual: Shelf::at(addresses::STACKS),
+    large: Shelf::at(addresses::LARGE_STACKS),
 });
 
-/// Size of a thread's stack if it asks for nothing else, as the C library has it
-/// by default, plus room for thread-local storage.
-pub const DEFAULT_STACK: usize = 8 << 20;
+/// Size of a thread's stack if it does not ask for more, as the C library has it
+/// by default; thread-local storage lies at its upper end.
+const DEFAULT_STACK: usize = 8 << 20;
 
 impl Pool {
     /// Parks threads until `count` are free.
     pub fn fill(&self, count: usize) -> Result<(), FiberError> {
-        let missing = count.saturating_sub(self.free.borrow().len());
+        let missing = count.saturating_sub(self.usual.free.borrow().len());
         let mut fresh = (0..missing)
-            .map(|_| self.park(DEFAULT_STACK))
+            .map(|_| self.usual.park(DEFAULT_STACK))
             .collect::<Result<Vec<_>, _>>()?;
         // The first to be taken is the one parked first.
         fresh.reverse();
-        self.free.borrow_mut().splice(0..0, fresh);
+        self.usual.free.borrow_mut().splice(0..0, fresh);
         Ok(())
     }
 
     /// A parked thread with at least this much stack.
     pub fn take(&self, stack: usize) -> Result<ParkedThread, FiberError> {
-        self.taken.set(self.taken.get() + 1);
+        if stack <= DEFAULT_STACK {
+            return self.usual.take(DEFAULT_STACK);
+        }
+        self.large.take(stack.next_multiple_of(1 << 20))
+    }
+
+    /// Takes one back.
+    pub fn give(&self, parked: ParkedThread) {
+        let shelf = match parked.region().length() {
+            ..=DEFAULT_STACK => &self.usual,
+            _ => &self.large,
+        };
+        shelf.free.borrow_mut().push(parked);
+    }
+}
+
+impl Shelf {
+    const fn at(start: usize) -> Shelf {
+        Shelf {
+            free: RefCell::new(Vec::new()),
+            next: Cell::new(start),
+        }
+    }
+
+    fn take(&self, stack: usize) -> Result<ParkedThread, FiberError> {
         let mut free = self.free.borrow_mut();
         let fitting = free
             .iter()
@@ -57,44 +86,33 @@ impl Pool {
             Some(position) => Ok(free.remove(position)),
             None => {
                 drop(free);
-                self.park(stack.max(DEFAULT_STACK))
+                self.park(stack)
             }
         }
     }
 
-    /// Takes one back.
-    pub fn give(&self, parked: ParkedThread) {
-        self.free.borrow_mut().push(parked);
-    }
-
     fn park(&self, stack: usize) -> Result<ParkedThread, FiberError> {
         let _account = heap::OwnAccount::open();
-        let region = self.region(stack)?;
-        dispatch::directly(|| ParkedThread::new(region, self.creator()))
-    }
-
-    /// A stack that nobody has used.
-    pub fn region(&self, stack: usize) -> Result<StackRegion, FiberError> {
-        let length = stack.max(DEFAULT_STACK).next_multiple_of(1 << 20);
         let start = self.next.get();
-        self.next.set(start + length + addresses::STACK_GAP);
-        StackRegion::map_at(start, length)
+        self.next.set(start + stack + addresses::STACK_GAP);
+        let region = StackRegion::map_at(start, stack)?;
+        dispatch::directly(|| ParkedThread::new(region, creator()))
     }
+}
 
-    /// The C library's `pthread_create`.
-    pub fn creator(&self) -> CreateThread {
-        let create = real!(
-            fn pthread_create(
-                *mut libc::pthread_t,
-                *const libc::pthread_attr_t,
-                extern "C" fn(*mut c_void) -> *mut c_void,
-                *mut c_void,
-            ) -> i32
-        );
-        // SAFETY: the two types differ in whether unwinding may pass, and thread
-        // creation does not unwind.
-        unsafe { core::mem::transmute::<RealCreate, CreateThread>(create) }
-    }
+/// The C library's `pthread_create`.
+fn creator() -> CreateThread {
+    let create = real!(
+        fn pthread_create(
+            *mut libc::pthread_t,
+            *const libc::pthread_attr_t,
+            extern "C" fn(*mut c_void) -> *mut c_void,
+            *mut c_void,
+        ) -> i32
+    );
+    // SAFETY: the two types differ in whether unwinding may pass, and thread
+    // creation does not unwind.
+    unsafe { core::mem::transmute::<RealCreate, CreateThread>(create) }
 }
 
 type RealCreate = unsafe extern "C-unwind" fn(

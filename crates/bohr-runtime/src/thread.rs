@@ -63,10 +63,10 @@ pub struct Thread {
     pub handle: Cell<libc::pthread_t>,
     /// The number by which the C library notes it as the owner of a mutex.
     pub owner_number: Cell<i32>,
-    /// Where it runs; null for a thread that has been recycled or is a real one.
+    /// Where it runs; null for a thread that has been recycled.
     pub fiber: Cell<*const Fiber>,
-    /// Its side of the baton, where it is a real thread.
-    pub baton: Cell<Option<&'static Baton>>,
+    /// Its side of the baton, where threads pass one.
+    pub baton: Baton,
     /// The lowest address of its stack and the first behind it.
     pub stack: Cell<(usize, usize)>,
     /// Condition of its pending operation.
@@ -134,7 +134,7 @@ impl Thread {
             handle: Cell::new(0),
             owner_number: Cell::new(0),
             fiber: Cell::new(core::ptr::null()),
-            baton: Cell::new(None),
+            baton: Baton::default(),
             stack: Cell::new((0, 0)),
             wait: Cell::new(Wait::Nothing),
             deadline: Cell::new(u64::MAX),
@@ -153,6 +153,12 @@ impl Thread {
             spin: Spin::default(),
             left_early: Cell::new(false),
         }
+    }
+
+    /// Its fiber, while it lives.
+    pub fn fiber(&self) -> &'static Fiber {
+        // SAFETY: fibers are freed only after their threads have ended and been joined.
+        unsafe { &*self.fiber.get() }
     }
 
     /// Its name as the object of events: the same with any back end.

@@ -1,7 +1,7 @@
 //! Threads of the target: creation, first and last steps, joining.
 
 use crate::{
-    baton::{self, Baton},
+    baton,
     engine::{ENGINE, Woken, operation},
     heap,
     interpose::{cancel, keys},
@@ -30,7 +30,7 @@ pub struct Wish {
 pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     serial::end();
     sweep();
-    let vessel = Vessel::new(wish.stack).map_err(|_| libc::EAGAIN)?;
+    let parked = POOL.take(wish.stack).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();
     let object = ENGINE.next_index().object() as usize;
     ENGINE.step(operation(EventKind::Fork, object, place));
@@ -44,49 +44,21 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
         thread.index,
         operation(EventKind::Start, thread.object(), start),
     );
-    vessel.board(thread);
+    board(thread, parked);
     Ok(thread.handle.get())
 }
 
-/// What a new thread runs on.
-enum Vessel {
-    Fiber(ParkedThread),
-    Real(libc::pthread_t, &'static Baton, (usize, usize)),
-}
-
-impl Vessel {
-    fn new(stack: usize) -> Result<Vessel, i32> {
-        if !baton::is_used() {
-            let parked = POOL.take(stack).map_err(|_| libc::EAGAIN)?;
-            return Ok(Vessel::Fiber(parked));
-        }
-        let region = POOL.region(stack).map_err(|_| libc::EAGAIN)?;
-        let (handle, baton) = baton::start(&region)?;
-        Ok(Vessel::Real(handle, baton, (region.start(), region.end())))
-    }
-
-    /// Makes it the thread's.
-    fn board(self, thread: &'static Thread) {
-        match self {
-            Vessel::Fiber(parked) => {
-                thread.handle.set(parked.handle());
-                let region = parked.region();
-                thread.stack.set((region.start(), region.end()));
-                let fiber = Box::new(Fiber::new(parked, body(thread)));
-                thread.fiber.set(Box::leak(fiber));
-            }
-            Vessel::Real(handle, baton, stack) => {
-                thread.handle.set(handle);
-                thread.stack.set(stack);
-                baton.introduce(thread);
-                thread.baton.set(Some(baton));
-            }
-        }
-    }
+/// Gives a thread what it runs on.
+fn board(thread: &'static Thread, parked: ParkedThread) {
+    thread.handle.set(parked.handle());
+    let region = parked.region();
+    thread.stack.set((region.start(), region.end()));
+    let fiber = Box::new(Fiber::new(parked, body(thread)));
+    thread.fiber.set(Box::leak(fiber));
 }
 
 /// What a thread does from its first turn to its end.
-pub fn body(thread: &'static Thread) -> Body {
+fn body(thread: &'static Thread) -> Body {
     Body {
         run,
         finish,
@@ -108,6 +80,9 @@ fn hash(path: &ThreadPath) -> u64 {
 extern "C-unwind" fn run(thread: usize) {
     // SAFETY: `create` passes a thread, and threads are never freed.
     let thread = unsafe { &*(thread as *const Thread) };
+    if baton::is_used() {
+        baton::arrive();
+    }
     thread.owner_number.set(owner_number());
     let Some((start, argument)) = thread.start.get() else {
         return;

@@ -207,11 +207,9 @@ fn frames(thread: &Thread, failing: bool) -> Vec<PlaceNumber> {
     } else {
         // SAFETY: null, or the fiber of a live thread.
         let fiber = unsafe { thread.fiber.get().as_ref() };
-        match thread.baton.get() {
-            Some(baton) => baton.registers(),
-            None => fiber
-                .and_then(Fiber::registers)
-                .map(unwind::Registers::of_fiber),
+        match fiber.and_then(Fiber::registers) {
+            Some(suspended) => Some(unwind::Registers::of_fiber(suspended)),
+            None => thread.baton.registers(),
         }
     };
     let Some(registers) = registers else {

@@ -13,17 +13,10 @@ use crate::{
     verdict, waiting,
 };
 use bohr_event::{EventKind, FailureKind, Operation, ThreadIndex};
-use bohr_fiber::Fiber;
 use bohr_schedule::{Decision, Grant, Pending, Used, View};
 
 /// How many times the limit of events a thread may execute alone.
 const SERIAL: u64 = 50;
-
-/// The fiber of a live thread.
-fn fiber_of(thread: &Thread) -> &'static Fiber {
-    // SAFETY: fibers are freed only after their threads have ended and been joined.
-    unsafe { &*thread.fiber.get() }
-}
 
 impl Engine {
     /// Waits until the operation has been picked and is possible. Signals that
@@ -150,13 +143,12 @@ impl Engine {
         let grant = self.decide();
         if grant.thread != before {
             let (from, to) = self.hand_over(before, grant.thread);
-            match (from.baton.get(), to.baton.get()) {
-                (Some(own), Some(other)) => {
-                    own.note(Registers::here());
-                    other.pass();
-                    own.wait();
-                }
-                _ => fiber_of(from).switch_to(fiber_of(to)),
+            if baton::is_used() {
+                from.baton.note(Registers::here());
+                baton::pass(to);
+                from.baton.wait();
+            } else {
+                from.fiber().switch_to(to.fiber());
             }
         }
     }
@@ -168,13 +160,10 @@ impl Engine {
         self.live.borrow_mut().retain(|&index| index != before);
         let grant = self.decide();
         let (from, to) = self.hand_over(before, grant.thread);
-        match to.baton.get() {
-            Some(other) => {
-                other.pass();
-                baton::rest()
-            }
-            None => fiber_of(from).end_and_switch_to(fiber_of(to)),
+        if baton::is_used() {
+            baton::pass_and_end(from, to);
         }
+        from.fiber().end_and_switch_to(to.fiber())
     }
 
     /// Notes the change of the running thread.
