@@ -28,9 +28,10 @@ const BUILD: &[Package] = &[
         name: "libclang-rt-22-dev",
         file: "/usr/lib/llvm-22/lib/clang/22/include/sanitizer",
     },
+    // With the C++ library of this Debian, whichever version that is.
     Package {
-        name: "libstdc++-12-dev",
-        file: "/usr/include/c++/12/thread",
+        name: "g++",
+        file: "/usr/bin/g++",
     },
     Package {
         name: "make",
@@ -48,6 +49,18 @@ const TEST: &[Package] = &[
     Package {
         name: "binutils",
         file: "/usr/bin/objcopy",
+    },
+    Package {
+        name: "mold",
+        file: "/usr/bin/mold",
+    },
+    Package {
+        name: "python3",
+        file: "/usr/bin/python3",
+    },
+    Package {
+        name: "git",
+        file: "/usr/bin/git",
     },
     Package {
         name: "zlib1g-dev",

@@ -1,4 +1,4 @@
-//! The format of a bundle, version 1. All numbers are little-endian.
+//! The format of a bundle, version 2. All numbers are little-endian.
 //!
 //! ```text
 //!  0  8   magic "bohr-bdl"
@@ -34,9 +34,9 @@ pub struct FormatVersion(pub u32);
 
 impl FormatVersion {
     /// What this crate writes.
-    pub const CURRENT: FormatVersion = FormatVersion(1);
+    pub const CURRENT: FormatVersion = FormatVersion(2);
     /// The oldest that it reads.
-    pub const OLDEST: FormatVersion = FormatVersion(1);
+    pub const OLDEST: FormatVersion = FormatVersion(2);
 
     /// Whether this crate reads that version.
     pub fn check(self) -> Result<(), BundleError> {

@@ -34,4 +34,4 @@ pub use elf::{Attachment, SECTION, attach};
 pub use error::BundleError;
 pub use format::{BundleHash, FormatVersion};
 pub use link::{Input, LinkLine, LinkOptions, OutputKind, Script, ScriptKind};
-pub use part::{Content, ContentHash, Language, NativeReason, Origin, Part, PartId};
+pub use part::{Content, ContentHash, Language, Level, NativeReason, Origin, Part, PartId};

@@ -111,7 +111,65 @@ pub enum Language {
     /// C, C++ or another language that clang compiles.
     Clang,
     /// Rust.
-    Rust,
+    Rust {
+        /// How far rustc was asked to optimise, where the build step knows it.
+        /// clang is made to write its level into every function.
+        level: Option<Level>,
+    },
+}
+
+/// A level of optimisation; sizes (`-Os`, `-Oz`) are attributes of functions
+/// and belong to [`Level::Default`].
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum Level {
+    /// `-O0`: as written, and what compilers do without being asked for more.
+    #[default]
+    None,
+    /// `-O1`, `-Og`: without vectors.
+    Less,
+    /// `-O2`.
+    Default,
+    /// `-O3`.
+    Aggressive,
+}
+
+impl Level {
+    /// The level that a compiler's option asks for: what stands behind `-O` or
+    /// `opt-level=`.
+    ///
+    /// ```
+    /// use bohr_bundle::Level;
+    /// assert_eq!(Level::of_option("s"), Some(Level::Default));
+    /// assert_eq!(Level::of_option("7"), Some(Level::Aggressive));
+    /// assert_eq!(Level::of_option("fat"), None);
+    /// ```
+    #[must_use]
+    pub fn of_option(text: &str) -> Option<Level> {
+        Some(match text {
+            "" | "g" => Level::Less,
+            "s" | "z" => Level::Default,
+            "fast" => Level::Aggressive,
+            digits => match digits.parse::<u32>().ok()? {
+                0 => Level::None,
+                1 => Level::Less,
+                2 => Level::Default,
+                _ => Level::Aggressive,
+            },
+        })
+    }
+
+    /// The level as the digit that compilers write for it.
+    #[must_use]
+    pub const fn digit(self) -> &'static str {
+        match self {
+            Level::None => "0",
+            Level::Less => "1",
+            Level::Default => "2",
+            Level::Aggressive => "3",
+        }
+    }
 }
 
 /// One entry of the table of contents.

@@ -1,7 +1,7 @@
 //! The format keeps what it is given, and answers any other bytes with an error.
 
 use bohr_bundle::{
-    Bundle, BundleBuilder, BundleError, Content, FormatVersion, Input, Language, LinkLine,
+    Bundle, BundleBuilder, BundleError, Content, FormatVersion, Input, Language, Level, LinkLine,
     NativeReason, Origin, OutputKind,
 };
 use proptest::prelude::*;
@@ -14,10 +14,19 @@ fn content() -> impl Strategy<Value = Content> {
     ]
 }
 
+fn level() -> impl Strategy<Value = Level> {
+    prop_oneof![
+        Just(Level::None),
+        Just(Level::Less),
+        Just(Level::Default),
+        Just(Level::Aggressive)
+    ]
+}
+
 fn language() -> impl Strategy<Value = Option<Language>> {
     prop_oneof![
         Just(None),
-        Just(Some(Language::Rust)),
+        proptest::option::of(level()).prop_map(|level| Some(Language::Rust { level })),
         Just(Some(Language::Clang))
     ]
 }

@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map(|bitcode| Part {
             name: "part",
             bitcode,
+            language: None,
         })
         .collect();
     let context = Context::create();

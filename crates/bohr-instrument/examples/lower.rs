@@ -18,7 +18,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parts: Vec<Part<'_>> = names
         .iter()
         .zip(&files)
-        .map(|(name, bitcode)| Part { name, bitcode })
+        .map(|(name, bitcode)| Part {
+            name,
+            bitcode,
+            language: None,
+        })
         .collect();
     let context = Context::create();
     let start = Instant::now();

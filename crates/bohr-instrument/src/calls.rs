@@ -24,8 +24,8 @@ pub enum MemoryCall {
     /// `(value, vector of addresses, mask)`.
     Scatter,
     /// Touches bytes from where an argument points to on, as many as only the
-    /// function finds out; at least one.
-    Text(Touch),
+    /// function finds out; at least one, unless the argument with the limit is 0.
+    Text(Touch, Option<u32>),
 }
 
 /// Where a function that works on text begins, by positions of its arguments.
@@ -37,6 +37,23 @@ pub enum Touch {
     Compare(u32, u32),
     /// Reads at the second, writes at the first.
     Copy(u32, u32),
+}
+
+impl Touch {
+    /// The last argument that it needs.
+    #[must_use]
+    pub const fn last(self) -> u32 {
+        match self {
+            Touch::Read(only) => only,
+            Touch::Compare(one, other) | Touch::Copy(one, other) => {
+                if one > other {
+                    one
+                } else {
+                    other
+                }
+            }
+        }
+    }
 }
 
 /// Memory intrinsics by the beginning of their names (types follow), and
@@ -72,24 +89,23 @@ pub fn memory_call(name: &str) -> Option<MemoryCall> {
         .iter()
         .find(|(known, _)| *known == name || known.ends_with('.') && name.starts_with(known))
         .map(|(_, call)| *call)
-        .or_else(|| Some(MemoryCall::Text(text_call(name)?)))
+        .or_else(|| text_call(name))
 }
 
 /// Functions that work on text, as the table of externals tells them.
-fn text_call(name: &str) -> Option<Touch> {
-    let touched = external::find(name)?.touched();
-    let is_written = |used: Use| used.contains(Use::WRITES);
-    match touched[..] {
-        [(only, used)] if !is_written(used) => Some(Touch::Read(only.0.into())),
-        [(one, first), (other, second)] if !is_written(second) => {
-            let (one, other) = (one.0.into(), other.0.into());
-            Some(match is_written(first) {
-                true => Touch::Copy(one, other),
-                false => Touch::Compare(one, other),
-            })
-        }
-        _ => None,
-    }
+fn text_call(name: &str) -> Option<MemoryCall> {
+    let external = external::find(name)?;
+    let is_written = |at| external.argument(at).contains(Use::WRITES);
+    let touch = match external.touched.arguments[..] {
+        [only] if !is_written(only) => Touch::Read(only.0.into()),
+        [one, other] if !is_written(other) => match is_written(one) {
+            true => Touch::Copy(one.0.into(), other.0.into()),
+            false => Touch::Compare(one.0.into(), other.0.into()),
+        },
+        _ => return None,
+    };
+    let limit = external.touched.unless_zero;
+    Some(MemoryCall::Text(touch, limit.map(|at| at.0.into())))
 }
 
 /// The event that a call of `name` can become, if it synchronises.

@@ -2,7 +2,7 @@
 //! on as many processors as there are.
 
 use crate::diagnostics::Diagnostics;
-use crate::level::Level;
+use crate::level::{self, Level};
 use crate::merge::target_machine;
 use crate::partition::{Cut, Partition, PieceId};
 use crate::split::Split;
@@ -65,7 +65,7 @@ pub fn object(
     let defined = module
         .get_functions()
         .filter(|function| function.get_first_basic_block().is_some());
-    let level = defined.map(Level::of).max().unwrap_or(Level::Default);
+    let level = defined.map(level::of).max().unwrap_or(Level::Default);
     let machine = target_machine(relocation, level).map_err(at("finding the machine"))?;
     optimise::prepare(module, &machine).map_err(at("optimising"))?;
     finish(module, level, &machine, diagnostics)

@@ -7,14 +7,16 @@
 //! instruction nor register. To LLVM it reads and writes all memory: no access
 //! moves across, and none is merged with one on the other side.
 
-use crate::sites::{ModuleSites, Operation, Site, SiteNumber};
+use crate::sites::{Length, ModuleSites, Operation, Site, SiteNumber};
 use crate::stack::{PrivateSlots, base};
 use bohr_program::Reason;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
 use inkwell::llvm_sys::prelude::{LLVMBuilderRef, LLVMContextRef, LLVMTypeRef, LLVMValueRef};
-use inkwell::llvm_sys::{LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMTypeKind};
+use inkwell::llvm_sys::{
+    LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMTypeKind,
+};
 use inkwell::values::{AsValueRef, FunctionValue};
 use std::collections::BTreeMap;
 
@@ -106,7 +108,10 @@ fn is_empty(operation: &Operation) -> bool {
     match *operation {
         Operation::Range { length, .. }
         | Operation::Copy { length, .. }
-        | Operation::Compare { length, .. } => constant(length) == Some(0),
+        | Operation::Compare { length, .. } => match length {
+            Length::Bytes(count) | Length::FirstUnlessZero(count) => constant(count) == Some(0),
+            Length::First => false,
+        },
         _ => false,
     }
 }
@@ -232,22 +237,44 @@ impl Hooks {
         }
     }
 
-    fn range(&self, address: LLVMValueRef, length: LLVMValueRef, number: SiteNumber) {
+    fn range(&self, address: LLVMValueRef, length: Length, number: SiteNumber) {
         let arguments = [(address, Passing::Register), self.length(length)];
         self.call("range", &arguments, number);
     }
 
     /// A length as 64 bits, or as the number that it is.
-    fn length(&self, length: LLVMValueRef) -> (LLVMValueRef, Passing) {
+    fn length(&self, length: Length) -> (LLVMValueRef, Passing) {
+        let count = match length {
+            Length::Bytes(count) | Length::FirstUnlessZero(count) => count,
+            Length::First => return self.number(1),
+        };
+        let limited = length != Length::Bytes(count);
+        match constant(count) {
+            Some(known) if limited => self.number(known.min(1)),
+            Some(known) => self.number(known),
+            None if limited => (self.one_unless_zero(count), Passing::Register),
+            None => (self.widened(count), Passing::Register),
+        }
+    }
+
+    fn number(&self, number: u64) -> (LLVMValueRef, Passing) {
+        // SAFETY: a constant of a live context.
+        let number = unsafe { LLVMConstInt(self.word, number, 0) };
+        (number, Passing::Number)
+    }
+
+    fn widened(&self, count: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: lengths are integers; the builder stands where they are live.
+        unsafe { LLVMBuildIntCast2(self.builder, count, self.word, 0, c"".as_ptr()) }
+    }
+
+    fn one_unless_zero(&self, count: LLVMValueRef) -> LLVMValueRef {
+        let name = c"".as_ptr();
+        // SAFETY: as above; a comparison gives one bit.
         unsafe {
-            match constant(length) {
-                Some(number) => (LLVMConstInt(self.word, number, 0), Passing::Number),
-                None => (
-                    LLVMBuildIntCast2(self.builder, length, self.word, 0, c"".as_ptr()),
-                    Passing::Register,
-                ),
-            }
+            let zero = LLVMConstNull(LLVMTypeOf(count));
+            let some = LLVMBuildICmp(self.builder, LLVMIntPredicate::LLVMIntNE, count, zero, name);
+            LLVMBuildZExt(self.builder, some, self.word, name)
         }
     }
 
@@ -274,7 +301,7 @@ impl Hooks {
                 let address = LLVMBuildExtractElement(self.builder, addresses, lane, name);
                 let on = LLVMBuildExtractElement(self.builder, mask, lane, name);
                 let length = LLVMBuildSelect(self.builder, on, size, nothing, name);
-                self.range(address, length, number);
+                self.range(address, Length::Bytes(length), number);
             }
         }
     }

@@ -2,13 +2,16 @@
 //! optimised as far and no farther.
 //!
 //! `bohr cc` has clang write its level into every function. rustc cannot be
-//! asked to; but it tells LLVM that values are defined (`noundef`) only where
-//! it optimises, so a module of Rust without a single such word was not
-//! optimised. Its other levels look alike and count as the one that release
-//! builds have.
+//! asked to; for its modules the bundle tells what `bohr cargo` saw on the
+//! command line. Where it does not (the standard library, static libraries):
+//! rustc tells LLVM that values are defined (`noundef`) only where it optimises,
+//! so a module without a single such word was not optimised; others count as the
+//! level that release builds have.
 
 use crate::hooks::has_attribute;
 use crate::ids::is_rust;
+use bohr_bundle::Language;
+pub use bohr_bundle::Level;
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::llvm_sys::LLVMAttributeIndex;
@@ -19,69 +22,39 @@ use inkwell::values::{AsValueRef, FunctionValue};
 /// The attribute of a function that carries its level. `bohr cc` writes it, too.
 pub const ATTRIBUTE: &str = "bohr-level";
 
-/// A level of optimisation; sizes (`-Os`, `-Oz`) are attributes of their own
-/// and belong to [`Level::Default`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// `-O0`: as written.
-    None,
-    /// `-O1`, `-Og`: without vectors.
-    Less,
-    /// `-O2`.
-    Default,
-    /// `-O3`.
-    Aggressive,
+/// The level of a function.
+#[must_use]
+pub fn of(function: FunctionValue<'_>) -> Level {
+    written(function).unwrap_or(Level::Default)
 }
 
-impl Level {
-    /// The level of a function.
-    #[must_use]
-    pub fn of(function: FunctionValue<'_>) -> Level {
-        Level::written(function).unwrap_or(Level::Default)
-    }
-
-    /// The level that a function says itself.
-    fn written(function: FunctionValue<'_>) -> Option<Level> {
-        let written = function.get_string_attribute(AttributeLoc::Function, ATTRIBUTE);
-        match written {
-            Some(attribute) => Some(Level::by_digit(attribute.get_string_value().to_bytes())),
-            None => has_attribute(function.as_value_ref(), "optnone").then_some(Level::None),
+/// The level that a function says itself.
+fn written(function: FunctionValue<'_>) -> Option<Level> {
+    let written = function.get_string_attribute(AttributeLoc::Function, ATTRIBUTE);
+    match written {
+        Some(attribute) => {
+            let digit = attribute.get_string_value().to_string_lossy();
+            Some(Level::of_option(&digit).unwrap_or(Level::Default))
         }
-    }
-
-    fn by_digit(digit: &[u8]) -> Level {
-        match digit {
-            b"0" => Level::None,
-            b"1" => Level::Less,
-            b"3" => Level::Aggressive,
-            _ => Level::Default,
-        }
-    }
-
-    fn digit(self) -> &'static str {
-        match self {
-            Level::None => "0",
-            Level::Less => "1",
-            Level::Default => "2",
-            Level::Aggressive => "3",
-        }
+        None => has_attribute(function.as_value_ref(), "optnone").then_some(Level::None),
     }
 }
 
 /// Writes down the level of functions that do not say it themselves: all in
 /// Rust; in C and C++ those that the compiler adds, which share their file's.
-pub(crate) fn note(context: &Context, part: &Module<'_>) {
-    let level = if is_rust(part) {
-        let optimised = part.get_functions().any(says_noundef);
-        Some(if optimised { "3" } else { "0" })
-    } else {
-        let written = part.get_functions().filter_map(Level::written);
-        written.max().map(Level::digit)
+pub(crate) fn note(context: &Context, part: &Module<'_>, language: Option<Language>) {
+    let level = match language {
+        Some(Language::Rust { level: Some(level) }) => Some(level),
+        _ if is_rust(part) => Some(match part.get_functions().any(says_noundef) {
+            true => Level::Aggressive,
+            false => Level::None,
+        }),
+        _ => part.get_functions().filter_map(written).max(),
     };
     let Some(level) = level else { return };
-    let attribute = context.create_string_attribute(ATTRIBUTE, level);
+    let attribute = context.create_string_attribute(ATTRIBUTE, level.digit());
     for function in part.get_functions() {
-        if function.get_first_basic_block().is_some() && Level::written(function).is_none() {
+        if function.get_first_basic_block().is_some() && written(function).is_none() {
             function.add_attribute(AttributeLoc::Function, attribute);
         }
     }

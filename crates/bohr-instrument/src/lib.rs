@@ -4,8 +4,9 @@
 //! This is the only crate that knows LLVM. Each pass has its own file, and the
 //! passes run in the order in which they stand here:
 //!
-//! 1. [`merge`]: parse the parts, name their functions ([`ids`]), link them into
-//!    one module and make private what nobody outside needs ([`internalise`]).
+//! 1. [`merge`]: parse the parts, name their functions ([`ids`]), direct calls to
+//!    wrapped ones elsewhere ([`wrap`]), link them into one module and make
+//!    private what nobody outside needs ([`internalise`]).
 //! 2. [`sites`]: number every access and synchronising call.
 //! 3. [`lower`]: the program model.
 //! 4. [`hooks`]: put a switchable hook before those that may be shared; accesses
@@ -27,7 +28,7 @@
 //! let bitcode = empty.write_bitcode_to_memory();
 //! let buffer = bitcode.as_slice();
 //! let bytes = &buffer[..buffer.len() & !3]; // whole words, without a terminating zero
-//! let merged = merge(&context, &[Part { name: "empty.o", bitcode: bytes }], &|_| false).unwrap();
+//! let merged = merge(&context, &[Part { name: "empty.o", bitcode: bytes, language: None }], &|_| false).unwrap();
 //! assert!(merged.excluded.is_empty());
 //! assert_eq!(merged.module.get_functions().count(), 0);
 //! ```
@@ -56,5 +57,6 @@ pub mod split;
 pub mod stack;
 pub mod stubs;
 pub mod tables;
+pub mod wrap;
 
 pub use inkwell;

@@ -10,7 +10,9 @@
 use crate::diagnostics::Diagnostics;
 use crate::hooks::has_attribute;
 use crate::level::Level;
+use crate::wrap::{self, Wrapping};
 use crate::{ids, internalise, level};
+use bohr_bundle::Language;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
@@ -33,6 +35,8 @@ pub struct Part<'a> {
     pub name: &'a str,
     /// What the compiler wrote.
     pub bitcode: &'a [u8],
+    /// Which compiler, and what is known of how it was called.
+    pub language: Option<Language>,
 }
 
 /// One module, and what did not fit in.
@@ -92,11 +96,24 @@ pub fn merge<'ctx>(
     parts: &[Part<'_>],
     needed_outside: &dyn Fn(&str) -> bool,
 ) -> Result<Merged<'ctx>, MergeError> {
+    merge_wrapped(context, parts, needed_outside, &Wrapping::default())
+}
+
+/// The same with the linker's option `--wrap`.
+///
+/// # Errors
+/// If a part is not bitcode for x86-64 Linux that LLVM 22 can read.
+pub fn merge_wrapped<'ctx>(
+    context: &'ctx Context,
+    parts: &[Part<'_>],
+    needed_outside: &dyn Fn(&str) -> bool,
+    wrapping: &Wrapping,
+) -> Result<Merged<'ctx>, MergeError> {
     let diagnostics = Diagnostics::collect(context);
     let mut excluded: Vec<Excluded> = Vec::new();
     let module = loop {
         let left_out = excluded.iter().map(|excluded| excluded.part).collect();
-        match link(context, parts, &left_out, &diagnostics, true)? {
+        match link(context, parts, &left_out, &diagnostics, wrapping)? {
             Ok(module) => break module,
             // A failed link leaves a half-changed module: begin again without the part.
             Err(failure) => excluded.push(failure),
@@ -114,41 +131,50 @@ fn link<'ctx>(
     parts: &[Part<'_>],
     left_out: &BTreeSet<PartIndex>,
     diagnostics: &Diagnostics<'_>,
-    in_pairs: bool,
+    wrapping: &Wrapping,
 ) -> Result<Result<Module<'ctx>, Excluded>, MergeError> {
-    let mut modules = Vec::with_capacity(parts.len());
-    for (index, part) in (0..).map(PartIndex).zip(parts) {
-        if !left_out.contains(&index) {
-            let module = parse(context, part, diagnostics)?;
-            level::note(context, &module);
-            modules.push((index, module));
-        }
-    }
-    let named: Vec<&Module<'ctx>> = modules.iter().map(|(_, module)| module).collect();
-    ids::name_functions(context, &named);
-
-    let Some((_, first)) = modules.first() else {
+    let read = || read(context, parts, left_out, diagnostics, wrapping);
+    let modules = read()?;
+    if modules.is_empty() {
         return Ok(Ok(context.create_module(NAME)));
-    };
-    // Compilers spell the same target differently (`pc`, `unknown`).
-    let triple = first.get_triple();
-    for (_, module) in &modules {
-        module.set_triple(&triple);
     }
-    let merged = if in_pairs {
-        match join_pairs(modules, diagnostics) {
-            Some(module) => module,
-            None => return link(context, parts, left_out, diagnostics, false),
-        }
-    } else {
-        match join_in_turn(modules, diagnostics) {
+    let merged = match join_pairs(modules, diagnostics) {
+        Some(module) => module,
+        // Modules that were joined are gone: read them again.
+        None => match join_in_turn(read()?, diagnostics) {
             Ok(module) => module,
             Err(excluded) => return Ok(Err(excluded)),
-        }
+        },
     };
     merged.set_name(NAME);
     merged.set_source_file_name(NAME);
     Ok(Ok(merged))
+}
+
+/// The parts as modules that are ready to be joined.
+fn read<'ctx>(
+    context: &'ctx Context,
+    parts: &[Part<'_>],
+    left_out: &BTreeSet<PartIndex>,
+    diagnostics: &Diagnostics<'_>,
+    wrapping: &Wrapping,
+) -> Result<Vec<(PartIndex, Module<'ctx>)>, MergeError> {
+    let mut modules = Vec::with_capacity(parts.len());
+    for (index, part) in (0..).map(PartIndex).zip(parts) {
+        if !left_out.contains(&index) {
+            let module = parse(context, part, diagnostics)?;
+            level::note(context, &module, part.language);
+            modules.push((index, module));
+        }
+    }
+    let all: Vec<&Module<'ctx>> = modules.iter().map(|(_, module)| module).collect();
+    ids::name_functions(context, &all);
+    wrap::apply(&all, wrapping);
+    // Compilers spell the same target differently (`pc`, `unknown`).
+    if let Some(triple) = all.first().map(|first| first.get_triple()) {
+        all.iter().for_each(|module| module.set_triple(&triple));
+    }
+    Ok(modules)
 }
 
 /// LLVM looks through all of the first module for every module that joins it:

@@ -9,7 +9,7 @@ use crate::hooks::STUB_SECTION;
 use crate::internalise::{
     add_words, assembly_of_call, definitions, marked_as_used, module_assembly, name_of,
 };
-use crate::level::Level;
+use crate::level::{self, Level};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::Module;
@@ -101,7 +101,7 @@ impl Partition {
         for function in module.get_functions() {
             let value = function.as_value_ref();
             if function.get_first_basic_block().is_some() && !pinned.contains(&value) {
-                let functions = by_level.entry(Level::of(function)).or_default();
+                let functions = by_level.entry(level::of(function)).or_default();
                 functions.push((value, size(function)));
             }
         }

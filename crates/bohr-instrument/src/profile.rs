@@ -7,15 +7,18 @@ use crate::generate::GenerateError;
 use crate::hooks::{self, HookCount, Unhooked};
 use crate::internalise::assembly_of_call;
 use crate::level::Level;
-use crate::merge::{self, Excluded, MergeError, Part, PartIndex, merge, target_machine};
+use crate::merge::{self, Excluded, MergeError, Part, merge_wrapped, target_machine};
 use crate::outside::Outside;
 use crate::partition::Cut;
 use crate::relink::{Objects, RelinkError, relink};
 use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
+use crate::wrap::Wrapping;
 use crate::{emit, generate, level, lower};
-use bohr_bundle::{Bundle, BundleError, Content, LinkLine, NativeReason, OutputKind, PartId};
+use bohr_bundle::{
+    Bundle, BundleError, Content, Language, LinkLine, NativeReason, OutputKind, PartId,
+};
 use bohr_event::{Diagnosis, Fault};
 use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict};
 use inkwell::context::{AsContextRef, Context};
@@ -73,10 +76,12 @@ pub enum ProfileError {
         source: BundleError,
     },
     /// There is nothing in the bundle that could be instrumented.
-    #[error("{}: no part of the program has bitcode", path.display())]
+    #[error("{}: no part of the program has bitcode{}", path.display(), why(parts))]
     NothingToInstrument {
         /// The program.
         path: PathBuf,
+        /// Its parts, and why they have none.
+        parts: Vec<Uninstrumented>,
     },
     /// The parts do not go together.
     #[error(transparent)]
@@ -92,6 +97,12 @@ pub enum ProfileError {
         /// What LLVM said.
         message: String,
     },
+}
+
+/// The first few reasons.
+fn why(parts: &[Uninstrumented]) -> String {
+    let told = parts.iter().take(3).map(|part| format!("; {part}"));
+    told.collect()
 }
 
 impl From<GenerateError> for ProfileError {
@@ -130,6 +141,7 @@ impl Diagnosis for ProfileError {
 struct Bitcode {
     ids: Vec<PartId>,
     names: Vec<String>,
+    languages: Vec<Option<Language>>,
     bytes: Vec<Vec<u8>>,
 }
 
@@ -138,12 +150,14 @@ impl Bitcode {
         let mut bitcode = Bitcode {
             ids: vec![],
             names: vec![],
+            languages: vec![],
             bytes: vec![],
         };
         for (id, part) in bundle.numbered_parts() {
             if part.content == Content::Bitcode {
                 bitcode.ids.push(id);
                 bitcode.names.push(part.origin.to_string());
+                bitcode.languages.push(part.language);
                 bitcode.bytes.push(bundle.contents(id)?);
             }
         }
@@ -151,21 +165,15 @@ impl Bitcode {
     }
 
     fn parts(&self) -> Vec<Part<'_>> {
-        let parts = self.names.iter().zip(&self.bytes);
-        parts
-            .map(|(name, bitcode)| Part { name, bitcode })
-            .collect()
+        (0..self.ids.len()).map(|at| self.part(at)).collect()
     }
 
-    fn part(&self, index: PartIndex) -> (PartId, Part<'_>) {
-        let at = index.0 as usize;
-        (
-            self.ids[at],
-            Part {
-                name: &self.names[at],
-                bitcode: &self.bytes[at],
-            },
-        )
+    fn part(&self, at: usize) -> Part<'_> {
+        Part {
+            name: &self.names[at],
+            bitcode: &self.bytes[at],
+            language: self.languages[at],
+        }
     }
 }
 
@@ -189,6 +197,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     if bitcode.ids.is_empty() {
         return Err(ProfileError::NothingToInstrument {
             path: request.program.into(),
+            parts: native_parts(&bundle),
         });
     }
     let outside = Outside::of(&bundle).map_err(at_program)?;
@@ -198,7 +207,12 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     let context = Context::create();
     // SAFETY: a fresh context; local names are of no use to anyone here.
     unsafe { LLVMContextSetDiscardValueNames((&context).as_ctx_ref(), 1) };
-    let merged = merge(&context, &bitcode.parts(), &|name| outside.needs(name))?;
+    let merged = merge_wrapped(
+        &context,
+        &bitcode.parts(),
+        &|name| outside.needs(name),
+        &Wrapping::of(&bundle),
+    )?;
     let sites = ModuleSites::of(&merged.module);
     report.functions = sites.functions.len() as u32;
     report.sites = sites.count();
@@ -400,10 +414,14 @@ fn compile_alone(
     let diagnostics = Diagnostics::collect(context);
     let mut objects = HashMap::new();
     for Excluded { part, reason } in excluded {
-        let (id, part) = bitcode.part(*part);
+        let at = part.0 as usize;
+        let part = bitcode.part(at);
         let module = merge::parse(context, &part, &diagnostics)?;
-        level::note(context, &module);
-        objects.insert(id, generate::object(&module, relocation, &diagnostics)?);
+        level::note(context, &module, part.language);
+        objects.insert(
+            bitcode.ids[at],
+            generate::object(&module, relocation, &diagnostics)?,
+        );
         let (part, reason) = (part.name.to_string(), reason.clone());
         report.uninstrumented.push(Uninstrumented { part, reason });
     }

@@ -3,6 +3,7 @@
 use crate::gates::{ReportedGate, Ungated};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,12 @@ pub struct Uninstrumented {
     pub part: String,
     /// Why.
     pub reason: String,
+}
+
+impl fmt::Display for Uninstrumented {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({})", self.part, self.reason)
+    }
 }
 
 /// Inline assembly in a function.

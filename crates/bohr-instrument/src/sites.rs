@@ -32,8 +32,8 @@ pub enum Operation {
     Range {
         /// A pointer.
         address: LLVMValueRef,
-        /// An integer.
-        length: LLVMValueRef,
+        /// How many bytes.
+        length: Length,
     },
     /// Reads `length` bytes at `source`, then writes them at `destination`.
     Copy {
@@ -41,8 +41,8 @@ pub enum Operation {
         destination: LLVMValueRef,
         /// A pointer.
         source: LLVMValueRef,
-        /// An integer.
-        length: LLVMValueRef,
+        /// How many bytes.
+        length: Length,
     },
     /// Reads `length` bytes at both.
     Compare {
@@ -50,8 +50,8 @@ pub enum Operation {
         one: LLVMValueRef,
         /// A pointer.
         other: LLVMValueRef,
-        /// An integer.
-        length: LLVMValueRef,
+        /// How many bytes.
+        length: Length,
     },
     /// Touches the site's size in bytes at each address whose mask bit is set.
     Lanes {
@@ -64,6 +64,17 @@ pub enum Operation {
     Fence,
     /// A call that the runtime takes over.
     Call,
+}
+
+/// How many bytes an operation touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// As many as an integer says.
+    Bytes(LLVMValueRef),
+    /// The first, and further ones that only the function finds out.
+    First,
+    /// The same, but none if an integer is 0.
+    FirstUnlessZero(LLVMValueRef),
 }
 
 /// One site of a function.
@@ -223,6 +234,7 @@ fn fixed(address: LLVMValueRef, info: SiteInfo, size: u64) -> (Operation, SiteIn
         let context = LLVMGetTypeContext(LLVMTypeOf(address));
         LLVMConstInt(LLVMInt64TypeInContext(context), size, 0)
     };
+    let length = Length::Bytes(length);
     (Operation::Range { address, length }, info)
 }
 
@@ -259,10 +271,7 @@ unsafe fn memory_operation(
     let needed = match kind {
         MemoryCall::MaskedLoad => 1,
         MemoryCall::Clear | MemoryCall::MaskedStore | MemoryCall::Gather => 2,
-        MemoryCall::Text(Touch::Read(one)) => one + 1,
-        MemoryCall::Text(Touch::Compare(one, other) | Touch::Copy(one, other)) => {
-            one.max(other) + 1
-        }
+        MemoryCall::Text(touch, limit) => touch.last().max(limit.unwrap_or(0)) + 1,
         _ => 3,
     };
     if arguments < needed {
@@ -281,7 +290,7 @@ unsafe fn memory_operation(
         Some(match kind {
             MemoryCall::Copy => {
                 let (destination, source) = (argument(0), argument(1));
-                let length = argument(2);
+                let length = Length::Bytes(argument(2));
                 let copy = Operation::Copy {
                     destination,
                     source,
@@ -290,23 +299,27 @@ unsafe fn memory_operation(
                 (copy, dynamic(EventKind::Write))
             }
             MemoryCall::Compare => {
-                let (one, other, length) = (argument(0), argument(1), argument(2));
+                let (one, other) = (argument(0), argument(1));
+                let length = Length::Bytes(argument(2));
                 let compare = Operation::Compare { one, other, length };
                 (compare, dynamic(EventKind::Read))
             }
             MemoryCall::Fill | MemoryCall::Clear => {
-                let (address, length) = (argument(0), argument(needed - 1));
+                let (address, length) = (argument(0), Length::Bytes(argument(needed - 1)));
                 (
                     Operation::Range { address, length },
                     dynamic(EventKind::Write),
                 )
             }
-            MemoryCall::Text(touch) => {
-                let (first, info) = match touch {
-                    Touch::Read(one) | Touch::Compare(one, _) => (one, dynamic(EventKind::Read)),
-                    Touch::Copy(one, _) => (one, dynamic(EventKind::Write)),
+            MemoryCall::Text(touch, limit) => {
+                let length = limit.map_or(Length::First, |limit| {
+                    Length::FirstUnlessZero(argument(limit))
+                });
+                let kind = match touch {
+                    Touch::Read(_) | Touch::Compare(..) => EventKind::Read,
+                    Touch::Copy(..) => EventKind::Write,
                 };
-                (text_operation(argument(first), touch, &argument), info)
+                (text_operation(touch, length, &argument), dynamic(kind))
             }
             MemoryCall::MaskedLoad => {
                 let size = size(LLVMTypeOf(call));
@@ -330,35 +343,25 @@ unsafe fn memory_operation(
 /// A function finds out how long a text is by reading it; that its first byte is
 /// touched is known before.
 fn text_operation(
-    first: LLVMValueRef,
     touch: Touch,
+    length: Length,
     argument: &dyn Fn(u32) -> LLVMValueRef,
 ) -> Operation {
-    let length = one(first);
     match touch {
-        Touch::Read(_) => Operation::Range {
-            address: first,
+        Touch::Read(address) => Operation::Range {
+            address: argument(address),
             length,
         },
-        Touch::Compare(_, other) => Operation::Compare {
-            one: first,
+        Touch::Compare(one, other) => Operation::Compare {
+            one: argument(one),
             other: argument(other),
             length,
         },
-        Touch::Copy(_, source) => Operation::Copy {
-            destination: first,
+        Touch::Copy(destination, source) => Operation::Copy {
+            destination: argument(destination),
             source: argument(source),
             length,
         },
-    }
-}
-
-/// The number one, in the context of a value.
-fn one(value: LLVMValueRef) -> LLVMValueRef {
-    // SAFETY: an integer type of the context that the value lives in.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(value));
-        LLVMConstInt(LLVMInt64TypeInContext(context), 1, 0)
     }
 }
 

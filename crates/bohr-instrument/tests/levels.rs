@@ -2,12 +2,13 @@
 
 mod support;
 
+use bohr_bundle::Language;
 use bohr_instrument::diagnostics::Diagnostics;
 use bohr_instrument::generate;
 use bohr_instrument::inkwell::context::Context;
 use bohr_instrument::inkwell::targets::RelocMode;
-use bohr_instrument::level::Level;
-use bohr_instrument::merge::merge;
+use bohr_instrument::level::{self, Level};
+use bohr_instrument::merge::{Part, merge};
 use bohr_instrument::partition::Cut;
 use std::process::Command;
 use support::{Compiled, compile, run};
@@ -21,7 +22,7 @@ fn levels(parts: &[&Compiled]) -> Vec<(String, Level)> {
         .filter(|function| function.get_first_basic_block().is_some())
         .map(|function| {
             let name = function.get_name().to_string_lossy().into_owned();
-            (name, Level::of(function))
+            (name, level::of(function))
         })
         .collect()
 }
@@ -43,6 +44,24 @@ fn rust_tells_whether_it_was_optimised() {
             found.iter().all(|(_, level)| *level == expected),
             "{flag}: {found:?}"
         );
+    }
+}
+
+#[test]
+fn what_the_build_saw_of_rust_comes_first() {
+    let source = "#[unsafe(no_mangle)] pub fn total(list: &[u32]) -> u32 { list.iter().sum() }";
+    let directory = tempfile::tempdir().expect("directory");
+    let part = compile(directory.path(), "lib.rs", source, &["-Copt-level=1"]);
+    for level in [Level::None, Level::Less, Level::Default] {
+        let level_seen = Some(Language::Rust { level: Some(level) });
+        let part = Part {
+            language: level_seen,
+            ..part.part()
+        };
+        let context = Context::create();
+        let merged = merge(&context, &[part], &|_| true).expect("merges");
+        let total = merged.module.get_function("total").expect("it is kept");
+        assert_eq!(level::of(total), level);
     }
 }
 

@@ -51,6 +51,7 @@ fn a_part_with_contradicting_flags_is_left_out_and_told() {
         Part {
             name: "two.o",
             bitcode: &contradicting,
+            language: None,
         },
     ];
     let merged = merge(&context, &parts, &|name| name == "main").expect("merges");
@@ -90,6 +91,7 @@ fn another_machine_is_refused_by_name() {
         &[Part {
             name: "arm.o",
             bitcode: &bitcode,
+            language: None,
         }],
         &|_| true,
     )
@@ -117,6 +119,7 @@ fn damaged_bitcode_is_refused_and_named() {
             &[Part {
                 name: "main.o",
                 bitcode,
+                language: None,
             }],
             &|_| true,
         )

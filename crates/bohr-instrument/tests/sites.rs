@@ -104,6 +104,18 @@ fn functions_on_text_touch_what_they_are_given() {
 }
 
 #[test]
+fn functions_with_a_limit_touch_what_they_are_given() {
+    let source = "#include <string.h>\n#include <stdio.h>\n#include <stdlib.h>
+        long f(char *to, const char *from, unsigned long limit) {
+            strncpy(to, from, limit);
+            snprintf(to, limit, from);
+            return strncmp(to, from, 4) + (memchr(to, 1, limit) != 0) + strtol(to, 0, 0);
+        }";
+    let found = sites("f.c", source, &["-O1", "-fno-builtin"]);
+    assert_eq!(found, ["write ?", "write ?", "read ?", "read ?", "read ?"]);
+}
+
+#[test]
 fn numbers_go_by_function_id_and_are_dense() {
     let directory = tempfile::tempdir().expect("directory");
     let source = "extern int x; int g(void) { return x; } int f(void) { x = 1; return x + g(); }";

@@ -104,6 +104,7 @@ fn every_linker_and_kind_of_output_carries_a_bundle() {
     let cases = [
         ("-fuse-ld=bfd", OutputKind::PositionIndependent),
         ("-fuse-ld=gold", OutputKind::PositionIndependent),
+        ("-fuse-ld=mold", OutputKind::PositionIndependent),
         ("-fuse-ld=lld-22", OutputKind::PositionIndependent),
         ("-fuse-ld=lld -no-pie", OutputKind::Executable),
         ("-static", OutputKind::Executable),
@@ -267,6 +268,9 @@ fn what_the_user_asks_the_linker_to_print_is_printed() {
     );
     let map = project.bohr("cc a.o -o app -fuse-ld=bfd -Wl,-M");
     assert!(map.contains("Linker script and memory map"));
+    assert_eq!(project.bohr("cc a.o -o app -fuse-ld=mold"), "");
+    let map = project.bohr("cc a.o -o app -fuse-ld=mold -Wl,-M");
+    assert!(map.contains("a.o:(.text)"));
 }
 
 #[test]
@@ -275,7 +279,7 @@ fn own_lto_sanitizers_and_other_standards_work() {
     for line in [
         "cc -flto -O2 a.c -o app -fuse-ld=lld-22",
         "cc -flto=thin -O2 a.c -o app -fuse-ld=lld-22",
-        "cc -fsanitize=address -g a.c -o app",
+        "cc -fsanitize=address -Werror -g a.c -o app",
         "cc -fsanitize=undefined a.c -o app",
         "cc -fno-integrated-as a.c -o app",
         "cc -x c a.c -std=c11 -pthread -o app",
@@ -318,8 +322,17 @@ fn foreign_objects_are_counted_and_partial_links_too() {
     project.bohr("cc -c two.c");
     project.bohr("cc -r one.o two.o -o both.o");
     project.bohr("cc main.o both.o -o app");
-    assert_eq!(project.parts("app"), Parts::of(&["main.o"], &["both.o"]));
+    assert_eq!(
+        project.parts("app"),
+        Parts::of(&["main.o", "one.c", "two.c"], &[])
+    );
     assert_eq!(project.output("./app", &[]).status.code(), Some(3));
+
+    // Half of it is not known.
+    project.run("gcc", &["-c", "two.c"]);
+    project.bohr("cc -r one.o two.o -o both.o");
+    project.bohr("cc main.o both.o -o app");
+    assert_eq!(project.parts("app"), Parts::of(&["main.o"], &["both.o"]));
 }
 
 #[test]

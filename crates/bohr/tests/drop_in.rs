@@ -122,32 +122,63 @@ fn assembly_is_linked_and_counted() {
 }
 
 #[test]
+fn names_that_the_system_uses_too() {
+    let project = project();
+    project.bohr("cc -O2 -c add.c -o crtools.o");
+    project.run("ar", &["rcs", "libutil.a", "crtools.o"]);
+    for line in ["cc main.c crtools.o -o app", "cc main.c -L. -lutil -o app"] {
+        assert_eq!(both_work(&project, &[line]), "");
+        assert_eq!(project.parts("app").bitcode.len(), 2, "{line}");
+    }
+}
+
+#[test]
 fn objects_that_were_changed_are_linked_as_they_are() {
     let project = project();
-    project.write("main.c", &MAIN.replace("add(", "plus("));
-    project.bohr("cc -O2 -c add.c");
-    for tool in [
-        &["objcopy", "--redefine-sym", "add=plus"][..],
-        &["objcopy", "--redefine-sym", "add=plus", "--strip-unneeded"],
-    ] {
-        std::fs::copy(project.path("add.o"), project.path("plus.o")).unwrap();
-        project.run(tool[0], &[&tool[1..], &["plus.o"]].concat());
-        let message = both_work(&project, &["cc main.c plus.o -o app"]);
-        assert!(
-            message.contains("plus.o (changed after it was compiled"),
-            "{message}"
+    for tool in ["objcopy", "llvm-objcopy-22"] {
+        // A definition, then a reference of another name.
+        for (file, main, add) in [("add.o", "plus(", "add("), ("main.o", "add(", "plus(")] {
+            project.write("main.c", &MAIN.replace("add(", main));
+            project.write("add.c", &ADD.replace("add(", add));
+            project.bohr("cc -O2 -c main.c add.c");
+            project.run(tool, &["--redefine-sym", "add=plus", file]);
+            expect_changed(&project, tool, "cc main.o add.o -o app", file);
+        }
+        // A function made local in one object leaves its name to another.
+        project.write("main.c", MAIN);
+        project.write("add.c", ADD);
+        project.write(
+            "other.c",
+            "int add(int a, int b) { return a * b; } int other(void) { return add(1, 2); }",
+        );
+        project.bohr("cc -O2 -c main.c add.c other.c");
+        project.run(tool, &["--localize-symbol=add", "other.o"]);
+        expect_changed(&project, tool, "cc main.o add.o other.o -o app", "other.o");
+        project.bohr("cc -O2 -c other.c");
+        project.run(tool, &["--weaken", "other.o"]);
+        expect_changed(&project, tool, "cc main.o add.o other.o -o app", "other.o");
+    }
+}
+
+#[track_caller]
+fn expect_changed(project: &Project, tool: &str, link: &str, file: &str) {
+    let message = both_work(project, &[link]);
+    let expected = format!("{file} (changed after it was compiled");
+    assert!(message.contains(&expected), "{tool}: {message}");
+}
+
+#[test]
+fn objects_without_their_debug_information_are_as_good() {
+    for tool in ["strip", "llvm-strip-22"] {
+        let project = project();
+        project.bohr("cc -g -O2 -c main.c add.c");
+        project.run(tool, &["-g", "main.o", "add.o"]);
+        assert_eq!(
+            both_work(&project, &["cc main.o add.o -o app"]),
+            "",
+            "{tool}"
         );
     }
-    // A function made local in one object leaves its name to another.
-    project.write("main.c", MAIN);
-    project.write(
-        "other.c",
-        "int add(int a, int b) { return a * b; } int other(void) { return add(1, 2); }",
-    );
-    project.bohr("cc -O2 -c other.c");
-    project.run("objcopy", &["--localize-symbol", "add", "other.o"]);
-    let message = both_work(&project, &["cc main.c add.o other.o -o app"]);
-    assert!(message.contains("other.o (changed"), "{message}");
 }
 
 #[test]
@@ -157,16 +188,41 @@ fn wrapped_symbols_go_through_their_wrapper() {
         "wrap.c",
         "int __real_add(int, int); int calls; int __wrap_add(int a, int b) { calls++; return __real_add(a, b); }",
     );
-    project.write(
-        "main.c",
-        &MAIN.replace(
-            "return total;",
-            "extern int calls; return calls == 2 ? total : 1;",
-        ),
-    );
+    let counted = "extern int calls; return calls == 2 ? total : 1;";
+    project.write("main.c", &MAIN.replace("return total;", counted));
+    project.run("gcc", &["-c", "wrap.c", "-o", "native.o"]);
     for linker in ["bfd", "lld"] {
-        let line = format!("cc -O1 main.c add.c wrap.c -Wl,--wrap=add -fuse-ld={linker} -o app");
-        both_work(&project, &[&line]);
+        for wrapper in ["wrap.c", "native.o"] {
+            let line =
+                format!("cc -O1 main.c add.c {wrapper} -Wl,--wrap=add -fuse-ld={linker} -o app");
+            both_work(&project, &[&line]);
+        }
+    }
+}
+
+/// lld wraps references in the file of the definition, the others do not; a
+/// profile does as its program.
+#[test]
+fn a_wrapped_symbol_in_its_own_file() {
+    let project = project();
+    project.write(
+        "wrap.c",
+        "int __real_add(int, int); int __wrap_add(int a, int b) { return __real_add(a, b) + 100; }",
+    );
+    let add = "int add(int, int); int (*table)(int, int) = add;
+        __attribute__((noinline)) int add(int a, int b) { return a + b; }
+        int own(void) { return add(20, 1) + table(20, 1); }";
+    project.write("add.c", add);
+    project.write("main.c", "int own(void); int main(void) { return own(); }");
+    for (linker, code) in [("bfd", 42), ("gold", 42), ("mold", 42), ("lld", 242)] {
+        project.bohr(&format!(
+            "cc -O1 main.c add.c wrap.c -Wl,--wrap=add -fuse-ld={linker} -o app"
+        ));
+        project.bohr("profile app -o app.control");
+        for program in ["./app", "./app.control"] {
+            let found = project.output(program, &[]).status.code();
+            assert_eq!(found, Some(code), "{program} by {linker}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a clang command line asks for, as far as it matters to bohr. Arguments
 //! that are not in these tables are none of bohr's business.
 
+use bohr_bundle::Level;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -9,8 +10,10 @@ use std::path::PathBuf;
 pub(super) struct Request {
     /// Objects should carry bitcode.
     pub(super) fat_objects: bool,
-    /// How far clang optimises, as one digit.
-    pub(super) level: char,
+    /// How far clang optimises.
+    pub(super) level: Level,
+    /// Sanitizers were asked for.
+    pub(super) sanitizers: bool,
     /// A link, if there is one, goes through bohr's linker step.
     pub(super) link_step: bool,
     /// The linker that the user named; a path wins over a name.
@@ -134,7 +137,8 @@ impl Request {
                 || reader.own_lto
                 || reader.other_assembler
                 || reader.saves_temporaries),
-            level: reader.level.unwrap_or('0'),
+            level: reader.level.unwrap_or(Level::None),
+            sanitizers: reader.sanitizers,
             link_step: !reader.untouched,
             linker: reader.linker_path.or(reader.linker_name),
             prefixes: reader.prefixes,
@@ -149,7 +153,8 @@ struct Reader {
     own_lto: bool,
     other_assembler: bool,
     saves_temporaries: bool,
-    level: Option<char>,
+    level: Option<Level>,
+    sanitizers: bool,
     linker_name: Option<String>,
     linker_path: Option<String>,
     prefixes: Vec<PathBuf>,
@@ -184,23 +189,10 @@ impl Reader {
         } else if let Some(prefix) = word.strip_prefix("-B") {
             self.prefixes.push(prefix.into());
         } else if let Some(level) = word.strip_prefix("-O") {
-            self.level = level_of(level).or(self.level);
+            self.level = Level::of_option(level).or(self.level);
+        } else if word.starts_with("-fsanitize=") {
+            self.sanitizers = true;
         }
-    }
-}
-
-/// Sizes are `-O2` with attributes of their own.
-fn level_of(level: &str) -> Option<char> {
-    match level {
-        "" | "g" => Some('1'),
-        "s" | "z" => Some('2'),
-        "fast" => Some('3'),
-        digits => match digits.parse::<u32>().ok()? {
-            0 => Some('0'),
-            1 => Some('1'),
-            2 => Some('2'),
-            _ => Some('3'),
-        },
     }
 }
 
@@ -304,15 +296,15 @@ mod tests {
     #[test]
     fn the_last_level_counts() {
         for (line, level) in [
-            ("-c a.c", '0'),
-            ("-O2 -c a.c", '2'),
-            ("-O3 -O0 a.c", '0'),
-            ("-O a.c", '1'),
-            ("-Og a.c", '1'),
-            ("-Os a.c", '2'),
-            ("-Ofast a.c", '3'),
-            ("-O7 a.c", '3'),
-            ("-o -O3 a.c", '0'),
+            ("-c a.c", Level::None),
+            ("-O2 -c a.c", Level::Default),
+            ("-O3 -O0 a.c", Level::None),
+            ("-O a.c", Level::Less),
+            ("-Og a.c", Level::Less),
+            ("-Os a.c", Level::Default),
+            ("-Ofast a.c", Level::Aggressive),
+            ("-O7 a.c", Level::Aggressive),
+            ("-o -O3 a.c", Level::None),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert_eq!(Request::read(&words).level, level, "{line}");

@@ -13,6 +13,7 @@ use crate::links::PrivateLinks;
 use crate::tool::Tool;
 use crate::{process, response, toolchain};
 use arguments::Request;
+use bohr_bundle::Level;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -22,11 +23,15 @@ use std::process::{Command, ExitCode};
 /// for through the driver, the linker would be told to optimise again.
 const FAT_OBJECT: [&str; 4] = ["-Xclang", "-flto=thin", "-Xclang", "-ffat-lto-objects"];
 
+/// Both halves of the pipeline of a fat object have a place for sanitizers; LLVM
+/// warns where it leaves out the second, and a warning can be an error.
+const NOT_TWICE: &str = "-Wno-backend-plugin";
+
 /// Every function carries the level that it was compiled at, for the half of
 /// the pipeline that comes after the bitcode was taken out. An attribute that
 /// LLVM does not know changes nothing.
-fn level_attribute(level: char) -> [String; 4] {
-    let attribute = format!("bohr-level={level}");
+fn level_attribute(level: Level) -> [String; 4] {
+    let attribute = format!("bohr-level={}", level.digit());
     let front_end = || "-Xclang".to_owned();
     [
         front_end(),
@@ -47,6 +52,7 @@ pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildE
     if request.fat_objects {
         command.args(FAT_OBJECT);
         command.args(level_attribute(request.level));
+        command.args(request.sanitizers.then_some(NOT_TWICE));
     }
     if let Some(linker) = linker {
         let step = PrivateLinks::open()?.path("bohr-ld");

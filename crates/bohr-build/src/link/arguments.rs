@@ -13,6 +13,8 @@ pub(super) struct Request {
     pub(super) makes_program: bool,
     /// Whether the user asked for the trace that bohr asks for.
     pub(super) own_trace: bool,
+    /// Whether the user asked for a map on standard output.
+    pub(super) own_map: bool,
     /// The file to be written.
     pub(super) output: PathBuf,
     /// The link line as far as the arguments tell it.
@@ -92,6 +94,7 @@ struct Reader {
     partial: bool,
     other_target: bool,
     own_trace: bool,
+    own_map: bool,
     inputs: usize,
     output: Option<PathBuf>,
     link: LinkLine,
@@ -110,6 +113,7 @@ impl Reader {
             Effect::Static => options.fixed = true,
             Effect::Relocatable => self.partial = true,
             Effect::Trace => self.own_trace = true,
+            Effect::Map => self.own_map = true,
             Effect::Entry => options.entry = Some(value.into()),
             Effect::Soname => options.soname = Some(value.into()),
             Effect::DynamicLinker => options.dynamic_linker = Some(value.into()),
@@ -147,6 +151,7 @@ impl Reader {
         Request {
             makes_program: !(nothing || self.partial || self.other_target),
             own_trace: self.own_trace,
+            own_map: self.own_map,
             output,
             link: self.link,
         }

@@ -7,7 +7,7 @@ use super::object_file::evaluate;
 use super::origin::origin;
 use super::trace::TracedInput;
 use crate::error::BuildError;
-use bohr_bundle::{BundleBuilder, Content, Input};
+use bohr_bundle::{BundleBuilder, Content, Input, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,20 +73,22 @@ impl Collector {
     }
 
     fn take_member(&mut self, path: &Path, name: &str, bytes: &[u8]) {
-        let content = self.take_object(path, Some(name), bytes);
-        let seen = self.archives.entry(path.to_owned()).or_default();
-        *seen |= content == Content::Bitcode;
+        let has_bitcode = self.take_object(path, Some(name), bytes);
+        *self.archives.entry(path.to_owned()).or_default() |= has_bitcode;
     }
 
-    fn take_object(&mut self, path: &Path, member: Option<&str>, bytes: &[u8]) -> Content {
-        let part = evaluate(path, member, bytes);
-        let origin = origin(path, member);
-        let content = part.content;
-        let id = self
-            .builder
-            .add(content, origin, part.language, &part.bytes);
-        self.input(Input::Part(id));
-        content
+    /// Whether the object has bitcode.
+    fn take_object(&mut self, path: &Path, member: Option<&str>, bytes: &[u8]) -> bool {
+        let mut has_bitcode = false;
+        for part in evaluate(path, member, bytes) {
+            let origin = origin_of_source(origin(path, member), part.source);
+            has_bitcode |= part.content == Content::Bitcode;
+            let id = self
+                .builder
+                .add(part.content, origin, part.language, &part.bytes);
+            self.input(Input::Part(id));
+        }
+        has_bitcode
     }
 
     fn take_library(&mut self, path: &Path, bytes: &[u8]) {
@@ -119,6 +121,17 @@ impl Collector {
             }
         }
         self.builder.finish()
+    }
+}
+
+/// One of the objects that were linked into one.
+fn origin_of_source(origin: Origin, source: Option<String>) -> Origin {
+    match (origin.member, source) {
+        (Some(member), Some(source)) => Origin::member(origin.path, format!("{member}({source})")),
+        (member, source) => Origin {
+            path: origin.path,
+            member: member.or(source),
+        },
     }
 }
 

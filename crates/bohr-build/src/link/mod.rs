@@ -2,10 +2,13 @@
 //! to what it wrote.
 //!
 //! Only the linker knows which objects and archive members went in, so it is
-//! asked to say (`--trace`, twice: GNU ld names archive members only then).
+//! asked to say (`--trace`, twice: GNU ld names archive members only then). mold
+//! names every member that it looks at, and has to be asked for its map, too.
 
+mod alteration;
 mod archive;
 mod arguments;
+mod bitcode;
 mod collect;
 mod dynamic;
 mod object_file;
@@ -39,16 +42,19 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     }
     let output = command
         .args(["--trace", "--trace"])
+        .args(is_mold(&linker).then_some("--print-map"))
         .stdin(Stdio::inherit())
         .stderr(Stdio::inherit())
         .output()
         .map_err(|source| process::not_started(&command, source))?;
     let trace = trace::read(&output.stdout);
-    forward(if request.own_trace {
-        &output.stdout
-    } else {
-        &trace.rest
-    });
+    if request.own_trace {
+        forward(&trace.lines);
+    }
+    forward(&trace.rest);
+    if request.own_map {
+        forward(&trace.map);
+    }
     if output.status.success()
         && let Err(error) = add_bundle(request, &linker, &trace.inputs)
     {
@@ -62,6 +68,13 @@ fn real_linker() -> Result<PathBuf, BuildError> {
         Some(linker) => Ok(linker.into()),
         None => toolchain::lld().or_else(|_| toolchain::linker(None, &[])),
     }
+}
+
+/// By the name of its program; other names for it are links.
+fn is_mold(linker: &Path) -> bool {
+    let program = linker.canonicalize();
+    let program = program.as_deref().unwrap_or(linker).file_name();
+    program.is_some_and(|name| name.to_string_lossy().contains("mold"))
 }
 
 fn forward(text: &[u8]) {

@@ -1,65 +1,75 @@
 //! What a linked object is worth to bohr: its bitcode, or the reason why it has none.
 
+use super::alteration::{Alteration, alteration, file_symbols};
+use super::bitcode::{Module, is_bitcode, modules};
+use crate::rust::level;
 use bohr_bundle::{Content, Language, NativeReason};
-use object::elf::{EM_X86_64, FileHeader64, STT_FILE};
+use object::elf::{EM_X86_64, FileHeader64};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectSection};
 use std::borrow::Cow;
 use std::path::Path;
 
-const BITCODE: &[u8] = b"BC\xc0\xde";
-const WRAPPED_BITCODE: &[u8] = &0x0b17_c0de_u32.to_le_bytes();
-
-/// Where compilers put bitcode: clang's fat objects, then rustc's rlibs.
-const BITCODE_SECTIONS: [(&str, Language); 2] =
-    [(".llvm.lto", Language::Clang), (".llvmbc", Language::Rust)];
+/// Where clang's fat objects and the objects of Rust libraries have their bitcode.
+const CLANG_SECTION: &str = ".llvm.lto";
+const RUST_SECTION: &str = ".llvmbc";
 
 /// What goes into the bundle for an object.
 pub(super) struct Evaluated<'bytes> {
     pub(super) content: Content,
     pub(super) language: Option<Language>,
     pub(super) bytes: Cow<'bytes, [u8]>,
+    /// Which of the sources of a partial link it is from.
+    pub(super) source: Option<String>,
 }
 
-/// Looks for bitcode in an object, and beside it.
+/// Looks for bitcode in an object, and beside it. An object that several were
+/// linked into gives several.
 pub(super) fn evaluate<'bytes>(
     path: &Path,
     member: Option<&str>,
     bytes: &'bytes [u8],
-) -> Evaluated<'bytes> {
-    let native = |reason| Evaluated {
+) -> Vec<Evaluated<'bytes>> {
+    if member.is_some_and(is_builtin) {
+        return native(bytes, NativeReason::Toolchain);
+    }
+    if is_bitcode(bytes) {
+        return vec![bitcode(Cow::Borrowed(bytes), None)];
+    }
+    let place = path.to_string_lossy();
+    let without = |reason| match is_toolchain(&place) && !is_rust_library(&place) {
+        true => native(bytes, NativeReason::Toolchain),
+        false => native(bytes, reason),
+    };
+    let file = match parse(bytes) {
+        Ok(file) => file,
+        Err(reason) => return without(reason),
+    };
+    match embedded(&file) {
+        Some((section, code)) if is_bitcode(code) => match examine(&file, code) {
+            Ok(modules) => parts(modules, language_of(section, path)),
+            Err(reason) => native(bytes, reason),
+        },
+        // `-fembed-bitcode=marker` leaves an empty section.
+        Some((_, code)) if !code.is_empty() => native(bytes, NativeReason::DamagedBitcode),
+        _ => match beside(path, member) {
+            Some(code) => {
+                let level = level::of_own_crate();
+                vec![bitcode(Cow::Owned(code), Some(Language::Rust { level }))]
+            }
+            None if file_symbols(&file) > 1 => without(NativeReason::PartiallyLinked),
+            None => without(NativeReason::NoBitcode),
+        },
+    }
+}
+
+fn native(bytes: &[u8], reason: NativeReason) -> Vec<Evaluated<'_>> {
+    vec![Evaluated {
         content: Content::Native(reason),
         language: None,
         bytes: Cow::Borrowed(bytes),
-    };
-    let place = path.to_string_lossy();
-    if (is_toolchain(&place) && !is_rust_library(&place)) || member.is_some_and(is_builtin) {
-        return native(NativeReason::Toolchain);
-    }
-    if is_bitcode(bytes) {
-        return bitcode(Cow::Borrowed(bytes), None);
-    }
-    let file = match parse(bytes) {
-        Ok(file) => file,
-        Err(reason) => return native(reason),
-    };
-    match embedded(&file) {
-        Some((language, code)) if is_bitcode(code) => {
-            if is_partially_linked(&file) {
-                return native(NativeReason::PartiallyLinked);
-            }
-            if is_rewritten(&file) {
-                return native(NativeReason::Rewritten);
-            }
-            bitcode(Cow::Borrowed(code), Some(language))
-        }
-        // `-fembed-bitcode=marker` leaves an empty section.
-        Some((_, code)) if !code.is_empty() => native(NativeReason::DamagedBitcode),
-        _ => match beside(path, member) {
-            Some(code) => bitcode(Cow::Owned(code), Some(Language::Rust)),
-            None => native(NativeReason::NoBitcode),
-        },
-    }
+        source: None,
+    }]
 }
 
 fn bitcode(bytes: Cow<'_, [u8]>, language: Option<Language>) -> Evaluated<'_> {
@@ -67,11 +77,20 @@ fn bitcode(bytes: Cow<'_, [u8]>, language: Option<Language>) -> Evaluated<'_> {
         content: Content::Bitcode,
         language,
         bytes,
+        source: None,
     }
 }
 
-fn is_bitcode(bytes: &[u8]) -> bool {
-    bytes.starts_with(BITCODE) || bytes.starts_with(WRAPPED_BITCODE)
+fn parts(modules: Vec<Module<'_>>, language: Language) -> Vec<Evaluated<'_>> {
+    let several = modules.len() > 1;
+    let mut parts = Vec::with_capacity(modules.len());
+    for module in modules {
+        parts.push(Evaluated {
+            source: module.source.filter(|_| several),
+            ..bitcode(Cow::Borrowed(module.bytes), Some(language))
+        });
+    }
+    parts
 }
 
 fn parse(bytes: &[u8]) -> Result<ElfFile64<'_, LittleEndian>, NativeReason> {
@@ -82,25 +101,41 @@ fn parse(bytes: &[u8]) -> Result<ElfFile64<'_, LittleEndian>, NativeReason> {
     ElfFile64::parse(bytes).map_err(|_| NativeReason::NoBitcode)
 }
 
-fn embedded<'bytes>(file: &ElfFile64<'bytes, LittleEndian>) -> Option<(Language, &'bytes [u8])> {
-    BITCODE_SECTIONS.iter().find_map(|&(name, language)| {
+fn embedded<'bytes>(
+    file: &ElfFile64<'bytes, LittleEndian>,
+) -> Option<(&'static str, &'bytes [u8])> {
+    [CLANG_SECTION, RUST_SECTION].into_iter().find_map(|name| {
         let section = file.section_by_name(name)?;
-        Some((language, section.data().ok()?))
+        Some((name, section.data().ok()?))
     })
 }
 
-/// A compiler writes one file symbol per object; `ld -r` keeps those of its
-/// inputs, and which of them the bitcode is from cannot be told any more.
-fn is_partially_linked(file: &ElfFile64<'_, LittleEndian>) -> bool {
-    let symbols = file.elf_symbol_table().iter();
-    symbols
-        .filter(|symbol| symbol.st_type() == STT_FILE)
-        .count()
-        > 1
+fn language_of(section: &str, path: &Path) -> Language {
+    match section {
+        RUST_SECTION => Language::Rust {
+            level: level::of_library(path),
+        },
+        _ => Language::Clang,
+    }
+}
+
+/// The bitcode that stands for an object, or why it does not.
+fn examine<'bytes>(
+    file: &ElfFile64<'_, LittleEndian>,
+    code: &'bytes [u8],
+) -> Result<Vec<Module<'bytes>>, NativeReason> {
+    let modules = modules(code).ok_or(NativeReason::DamagedBitcode)?;
+    let several = modules.len() > 1 || file_symbols(file) > 1;
+    match alteration(file, &modules) {
+        Alteration::None => Ok(modules),
+        Alteration::Unknown if !several && !is_rewritten(file) => Ok(modules),
+        _ if several => Err(NativeReason::PartiallyLinked),
+        _ => Err(NativeReason::Rewritten),
+    }
 }
 
 /// LLVM keeps the names of sections and symbols in one table; the tools of
-/// binutils that change symbols write every object with two.
+/// binutils write every object with two.
 fn is_rewritten(file: &ElfFile64<'_, LittleEndian>) -> bool {
     file.section_by_name(".shstrtab").is_some()
 }
@@ -114,9 +149,13 @@ fn beside(path: &Path, member: Option<&str>) -> Option<Vec<u8>> {
     is_bitcode(&code).then_some(code)
 }
 
-/// Directories of compilers, start files, and the archives of the C library.
+/// Directories of compilers, start files, and the archives of the C library
+/// where the system keeps them: a project can have a `libutil.a` of its own.
 fn is_toolchain(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
+    let of_system = ["/usr/lib", "/lib"]
+        .iter()
+        .any(|root| path.starts_with(root));
     let compilers = ["/lib/gcc/", "/lib/clang/", "/lib/llvm-", "/rustlib/"];
     let archives = [
         "libc.a",
@@ -140,17 +179,23 @@ fn is_toolchain(path: &str) -> bool {
         "libclang_rt.",
     ];
     compilers.iter().any(|directory| path.contains(directory))
-        || archives.iter().any(|archive| name.starts_with(archive))
-        || is_start_file(name)
+        || (of_system && archives.iter().any(|archive| name.starts_with(archive)))
+        || (path.starts_with('/') && is_start_file(name))
         || is_symbol_list(path)
 }
 
 /// crt1.o, Scrt1.o, rcrt1.o, gcrt1.o, crti.o, crtn.o, crtbeginS.o …
 fn is_start_file(name: &str) -> bool {
-    name.ends_with(".o")
-        && ["crt", "Scrt", "rcrt", "gcrt", "grcrt", "Mcrt"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+    let Some((_, kind)) = name
+        .strip_suffix(".o")
+        .and_then(|name| name.split_once("crt"))
+    else {
+        return false;
+    };
+    matches!(kind, "1" | "i" | "n" | "fastmath" | "32" | "64" | "80")
+        || kind.starts_with("begin")
+        || kind.starts_with("end")
+        || kind.starts_with("prec")
 }
 
 /// rustc's list of the symbols to export, an object without code.
@@ -195,6 +240,9 @@ mod tests {
             "build/libcache.a",
             "symbols.o",
             "/usr/lib/libz.a",
+            "/home/me/app/libutil.a",
+            "/home/me/app/crtools.o",
+            "crti.o",
         ] {
             assert!(!is_toolchain(path), "{path}");
         }
@@ -214,9 +262,14 @@ mod tests {
 
     #[test]
     fn raw_bitcode_is_a_part_and_rubbish_is_not() {
-        let evaluate = |bytes| evaluate(Path::new("a.o"), None, bytes);
-        assert_eq!(evaluate(b"BC\xc0\xde....").content, Content::Bitcode);
+        let content = |bytes| {
+            evaluate(Path::new("a.o"), None, bytes)
+                .pop()
+                .unwrap()
+                .content
+        };
+        assert_eq!(content(b"BC\xc0\xde...."), Content::Bitcode);
         let native = Content::Native(NativeReason::NoBitcode);
-        assert_eq!(evaluate(b"rubbish").content, native);
+        assert_eq!(content(b"rubbish"), native);
     }
 }

@@ -5,6 +5,7 @@
 //! ```
 
 mod cargo;
+pub(crate) mod level;
 mod linker;
 mod rustc;
 mod unit;

@@ -11,6 +11,7 @@
 //! It keeps apart what different compilers made, and knows them by what
 //! `rustc -vV` says, so bohr adds a line to that.
 
+use super::level;
 use super::unit::{Treatment, Unit};
 use super::{USER_LINKER, USER_WRAPPER};
 use crate::error::BuildError;
@@ -31,6 +32,9 @@ pub(crate) fn rustc(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let unit = Unit::read(arguments);
     if arguments.iter().any(|word| word == "-vV") {
         return describe_version(command(arguments));
+    }
+    if let Some(library) = unit.rust_library() {
+        level::write(&library, unit.level)?;
     }
     match unit.treatment() {
         Treatment::Leave => Err(process::replace(command(arguments))),
@@ -93,6 +97,7 @@ fn check_llvm(program: &OsStr, version: &str) -> Result<(), BuildError> {
 fn compile_program(unit: &Unit, arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let scratch = Scratch::open(unit)?;
     let mut command = command(&scratch.redirect(arguments));
+    command.env(level::VARIABLE, unit.level.digit());
     add_linker(&mut command, unit)?;
     command.args(["-C", "save-temps=yes"]);
     if scratch.superfluous.is_some() {

@@ -1,5 +1,6 @@
 //! One call of rustc, as far as it matters to bohr.
 
+use bohr_bundle::Level;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ pub(super) struct Unit {
     test: bool,
     lto: bool,
     target: Option<String>,
+    /// `-C opt-level`; 0 is the default.
+    pub(super) level: Level,
     /// `--out-dir`.
     pub(super) output_directory: Option<PathBuf>,
     /// `-C linker`.
@@ -48,6 +51,8 @@ impl Unit {
                 unit.codegen(&words.next().unwrap_or_default());
             } else if word == "--test" {
                 unit.test = true;
+            } else if word == "-O" {
+                unit.level = Level::Aggressive;
             } else if let Some((name, value)) = word.split_once('=') {
                 unit.option(name, value);
             } else if is_option(&word) {
@@ -71,6 +76,7 @@ impl Unit {
     fn codegen(&mut self, option: &str) {
         let (name, value) = option.split_once('=').unwrap_or((option, "yes"));
         match name {
+            "opt-level" => self.level = Level::of_option(value).unwrap_or(self.level),
             "extra-filename" => self.extra_name = value.into(),
             "linker" => self.linker = Some(value.into()),
             "linker-flavor" => self.linker_flavor = Some(value.into()),
@@ -80,6 +86,13 @@ impl Unit {
             "split-debuginfo" => self.bound_to_directory |= value == "unpacked",
             _ => {}
         }
+    }
+
+    /// The Rust library that comes out, if one does.
+    pub(super) fn rust_library(&self) -> Option<PathBuf> {
+        let made = self.emits_link && (self.has("rlib") || self.has("lib"));
+        let name = format!("lib{}.rlib", self.file_stem());
+        Some(self.output_directory.as_ref().filter(|_| made)?.join(name))
     }
 
     /// What the names of its files begin with.
@@ -212,6 +225,30 @@ mod tests {
             unit.output_directory.as_deref(),
             Some(Path::new("target/deps"))
         );
+    }
+
+    #[test]
+    fn levels_are_read_as_rustc_reads_them() {
+        for (line, level) in [
+            ("--crate-type bin", Level::None),
+            ("-C opt-level=0", Level::None),
+            ("-C opt-level=1", Level::Less),
+            ("-Copt-level=2", Level::Default),
+            ("-C opt-level=z", Level::Default),
+            ("-C opt-level=3 -C debuginfo=2", Level::Aggressive),
+            ("-O", Level::Aggressive),
+        ] {
+            assert_eq!(read(line).level, level, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_rust_library_has_cargos_name() {
+        let line =
+            "--crate-name app --crate-type lib --emit=link -C extra-filename=-1 --out-dir deps";
+        let library = Some(PathBuf::from("deps/libapp-1.rlib"));
+        assert_eq!(read(line).rust_library(), library);
+        assert_eq!(read(&line.replace("lib ", "bin ")).rust_library(), None);
     }
 
     #[test]

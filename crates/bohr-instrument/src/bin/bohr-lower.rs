@@ -93,10 +93,8 @@ fn summarise(report: &Report) {
             String::new()
         };
         eprintln!(
-            "bohr: {parts} part{} linked without hooks: {} ({}){more}",
+            "bohr: {parts} part{} linked without hooks: {first}{more}",
             if parts == 1 { "" } else { "s" },
-            first.part,
-            first.reason
         );
     }
 }

@@ -71,6 +71,7 @@ pub fn lowered(parts: &[Vec<u8>]) -> Program {
         .map(|bitcode| Part {
             name: "part",
             bitcode,
+            language: None,
         })
         .collect();
     let context = Context::create();

@@ -83,6 +83,7 @@ pub fn lower(sources: &[Source<'_>]) -> Lowered {
         .map(|bitcode| Part {
             name: "source",
             bitcode,
+            language: None,
         })
         .collect();
     let context = Context::create();

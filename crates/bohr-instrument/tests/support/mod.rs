@@ -23,6 +23,7 @@ impl Compiled {
         Part {
             name: &self.name,
             bitcode: &self.bitcode,
+            language: None,
         }
     }
 }

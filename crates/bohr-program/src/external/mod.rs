@@ -70,9 +70,6 @@ bitflags! {
         /// A member of a class that owns a buffer: pointers into arguments and
         /// fresh memory get into the first argument and the result.
         const MEMBER = 1 << 11;
-        /// It touches at least the first byte of what its first two arguments
-        /// that are read or written point to.
-        const TOUCHES = 1 << 12;
     }
 }
 
@@ -134,8 +131,20 @@ pub struct External {
     pub puts: Vec<(ArgumentIndex, ArgumentIndex)>,
     /// Where it writes a pointer to fresh memory.
     pub fresh_at: Option<ArgumentIndex>,
+    /// What it touches in any case.
+    pub touched: Touched,
     /// The synchronisation event that a call is.
     pub event: Option<EventKind>,
+}
+
+/// The memory that a function touches in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// At least the first byte of what these arguments point to is read or
+    /// written, as their use says; two at most.
+    pub arguments: Vec<ArgumentIndex>,
+    /// Nothing is touched if this one is 0.
+    pub unless_zero: Option<ArgumentIndex>,
 }
 
 static TABLE: LazyLock<HashMap<&'static str, External>> =
@@ -207,19 +216,6 @@ impl External {
     #[must_use]
     pub fn thread(&self) -> Option<(ArgumentIndex, ArgumentIndex)> {
         Some((self.first(Use::STARTS)?, self.first(Use::PASSES)?))
-    }
-
-    /// The arguments whose first byte it touches in any case, two at most.
-    #[must_use]
-    pub fn touched(&self) -> Vec<(ArgumentIndex, Use)> {
-        if !self.facts.contains(Facts::TOUCHES) {
-            return Vec::new();
-        }
-        let arguments = (0..).map(ArgumentIndex).zip(self.arguments.iter().copied());
-        arguments
-            .filter(|(_, used)| used.intersects(Use::READS | Use::WRITES))
-            .take(2)
-            .collect()
     }
 
     /// The argument that names the object of its event.
@@ -294,6 +290,22 @@ mod tests {
             find("strchr").unwrap().result,
             Outcome::Argument(ArgumentIndex(0))
         );
+    }
+
+    #[test]
+    fn what_is_touched_is_read_or_written_and_counts_are_numbers() {
+        for (name, external) in all() {
+            let touched = &external.touched;
+            let pointers = touched.arguments.iter().map(|at| external.argument(*at));
+            let used = Use::READS | Use::WRITES;
+            assert!(touched.arguments.len() <= 2, "{name}");
+            assert!(pointers.into_iter().all(|it| it.intersects(used)), "{name}");
+            let count = touched.unless_zero.map(|at| external.argument(at));
+            assert!(count.is_none_or(|count| count.is_empty()), "{name}");
+        }
+        let bounded = &find("snprintf").unwrap().touched;
+        assert_eq!(bounded.arguments, [ArgumentIndex(0), ArgumentIndex(2)]);
+        assert_eq!(bounded.unless_zero, Some(ArgumentIndex(1)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reads the notation of `table.txt`.
 
-use super::{ArgumentIndex, External, Facts, Outcome, Pointed, Use};
+use super::{ArgumentIndex, External, Facts, Outcome, Pointed, Touched, Use};
 use bohr_event::EventKind;
 use std::collections::HashMap;
 
@@ -53,6 +53,7 @@ fn entry(line: &str) -> Result<(Vec<&str>, External), String> {
         copies: Vec::new(),
         puts: Vec::new(),
         fresh_at: None,
+        touched: Touched::default(),
         event: None,
     };
     for word in words {
@@ -111,6 +112,18 @@ fn pointed(word: &str) -> Result<Pointed, String> {
     }
 }
 
+fn touched(word: &str) -> Result<Touched, String> {
+    let (arguments, count) = match word.split_once('/') {
+        Some((arguments, count)) => (arguments, Some(index(count)?)),
+        None => (word, None),
+    };
+    let arguments: Result<_, _> = arguments.split(',').map(index).collect();
+    Ok(Touched {
+        arguments: arguments?,
+        unless_zero: count,
+    })
+}
+
 fn fact(external: &mut External, word: &str) -> Result<(), String> {
     if let Some(copy) = word.strip_prefix("copy=") {
         let (from, to) = copy.split_once('>').ok_or("a copy from nowhere")?;
@@ -118,6 +131,8 @@ fn fact(external: &mut External, word: &str) -> Result<(), String> {
     } else if let Some(put) = word.strip_prefix("put=") {
         let (pointer, place) = put.split_once('>').ok_or("nowhere to put it")?;
         external.puts.push((index(pointer)?, index(place)?));
+    } else if let Some(places) = word.strip_prefix("touches=") {
+        external.touched = touched(places)?;
     } else if let Some(position) = word.strip_prefix("fresh>") {
         external.fresh_at = Some(index(position)?);
     } else if let Some(name) = word.strip_prefix("event=") {
@@ -134,7 +149,6 @@ fn fact(external: &mut External, word: &str) -> Result<(), String> {
             "unwinds" => Facts::UNWINDS,
             "callback" => Facts::CALLS_BACK,
             "errno" => Facts::SETS_ERRNO,
-            "touches" => Facts::TOUCHES,
             "given" => Facts::CALLS_WITH_GIVEN,
             "atexit" => Facts::CALLS_AT_EXIT,
             "threadexit" => Facts::CALLS_AT_THREAD_EXIT,
