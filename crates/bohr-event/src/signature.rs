@@ -63,7 +63,8 @@ pub struct Signature {
     /// The innermost frames of the failing thread, innermost first.
     pub frames: Vec<Frame>,
     /// For a deadlock: the places at which the threads of the cycle wait, in
-    /// cycle order, beginning with the smallest. Empty otherwise.
+    /// cycle order, beginning with the smallest. For a data race: its two accesses,
+    /// the smaller first. Empty otherwise.
     pub cycle: Vec<Place>,
 }
 

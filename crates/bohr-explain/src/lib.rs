@@ -24,5 +24,5 @@ pub use experiment::{Experimenter, Observation};
 pub use globals::Globals;
 pub use moment::Moment;
 pub use order::{Order, orders};
-pub use race::{Race, races};
+pub use race::{Race, locks_held, races};
 pub use window::{Window, windows};

@@ -12,7 +12,10 @@
 //! O(n + s · T) time and memory for the addresses that are touched.
 
 mod clock;
+mod locks;
 mod memory;
+
+pub use locks::locks_held;
 
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, PlaceNumber, ThreadIndex};
@@ -76,6 +79,8 @@ struct Detector {
     threads: HashMap<ThreadIndex, Thread>,
     /// What locks, conditions, threads, barriers and messages pass on.
     objects: HashMap<u64, Clock>,
+    /// What readers of a lock pass on to the next writer: to each other, nothing.
+    readers: HashMap<u64, Clock>,
     /// What atomic variables pass on.
     atomics: HashMap<u64, Clock>,
     memory: HashMap<u64, Word>,
@@ -89,11 +94,22 @@ impl Detector {
         match step.operation.kind {
             Read | Write | Update => self.access(event, step),
             Fence => self.fence(thread, step.operation.order),
-            Release | ReleaseShared | Signal | Broadcast | Send | Fork | Exit | Arrive => {
-                self.pass_on(thread, object);
+            Release | Signal | Broadcast | Send | Fork | Exit | Arrive => {
+                let passed = self.pass_on(thread);
+                self.objects.entry(object).or_default().join(&passed);
             }
-            Acquire | AcquireShared | Wait | Receive | Start | Join | Depart => {
+            ReleaseShared => {
+                let passed = self.pass_on(thread);
+                self.readers.entry(object).or_default().join(&passed);
+            }
+            AcquireShared | Wait | Receive | Start | Join | Depart => {
                 self.take_over(thread, object);
+            }
+            Acquire => {
+                self.take_over(thread, object);
+                if let Some(passed) = self.readers.get(&object).cloned() {
+                    self.thread(thread).now.join(&passed);
+                }
             }
             Alloc | Free => self.forget(object, step.operation.size),
             Yield | Sleep | Handle | External => {}
@@ -108,11 +124,12 @@ impl Detector {
         })
     }
 
-    fn pass_on(&mut self, thread: ThreadIndex, object: u64) {
+    /// What the thread knows now; what it does next is news.
+    fn pass_on(&mut self, thread: ThreadIndex) -> Clock {
         let known = self.thread(thread);
         let now = known.now.clone();
         known.now.tick(thread);
-        self.objects.entry(object).or_default().join(&now);
+        now
     }
 
     fn take_over(&mut self, thread: ThreadIndex, object: u64) {

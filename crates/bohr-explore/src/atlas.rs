@@ -5,6 +5,7 @@ use crate::symbols::Symbols;
 use addr2line::Loader;
 use bohr_event::control::LoadedObject;
 use bohr_event::{FunctionId, Place, PlaceNumber, Schedule};
+use bohr_explain::Globals;
 use bohr_program::{Function, LocationNumber, Program, SiteNumber};
 use cranelift_entity::EntityRef;
 use object::{Object, ObjectSegment};
@@ -39,6 +40,8 @@ pub struct Atlas {
     models: Vec<Arc<Program>>,
     /// By path; `None` for files that cannot be read.
     code: HashMap<String, Option<CodeTables>>,
+    /// By path, too.
+    globals: HashMap<String, Option<Globals>>,
     /// Of the models, by symbol.
     functions: HashMap<String, FunctionId>,
 }
@@ -68,6 +71,7 @@ impl Atlas {
             objects,
             models,
             code: HashMap::new(),
+            globals: HashMap::new(),
         }
     }
 
@@ -150,6 +154,19 @@ impl Atlas {
         };
         let tables = self.code.entry(path.clone());
         tables.or_insert_with(|| CodeTables::load(path)).as_ref()
+    }
+
+    /// The name of the global variable at an address.
+    pub fn global(&mut self, address: u64) -> Option<String> {
+        let (path, start) = self.objects.iter().find_map(|object| match object {
+            LoadedObject::Code { path, start, end } if (*start..*end).contains(&address) => {
+                Some((path.clone(), *start))
+            }
+            _ => None,
+        })?;
+        let read = |path: &String| Globals::read(&std::fs::read(path).ok()?);
+        let globals = self.globals.entry(path).or_insert_with_key(read);
+        globals.as_ref()?.name(address - start)
     }
 
     /// The number of a place in this process.

@@ -23,7 +23,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 32;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How the program was controlled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +116,21 @@ pub struct Oracle {
     pub output: Option<Vec<u8>>,
     /// A shell command that gets the output and ends with 0 if it is good.
     pub check: Option<String>,
+    /// What a data race is.
+    pub races: Races,
+}
+
+/// What becomes of accesses that nothing orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Races {
+    /// Nobody looks for them.
+    #[default]
+    Ignored,
+    /// Those of the runs that are traced anyway are told.
+    Reported,
+    /// A run with one has failed; every run is traced.
+    Failures,
 }
 
 impl Oracle {
@@ -123,6 +138,18 @@ impl Oracle {
     #[must_use]
     pub fn needs_output(&self) -> bool {
         self.output.is_some() || self.check.is_some()
+    }
+
+    /// Whether a verdict needs the events of the run.
+    #[must_use]
+    pub fn needs_events(&self) -> bool {
+        self.races == Races::Failures
+    }
+
+    /// Whether a run can be a failure that the runtime saw end well.
+    #[must_use]
+    pub fn looks_at_good_runs(&self) -> bool {
+        self.needs_output() || self.needs_events()
     }
 }
 

@@ -10,11 +10,14 @@ pub use progress::{Progress, Statistics};
 
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
+use crate::race::ToldRace;
 use crate::replay::{self, Reproduction};
 use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
 use agenda::Agenda;
 use bohr_event::control::Notice;
+use bohr_event::{FailureKind, Place};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -102,6 +105,9 @@ pub struct HuntResult {
     pub complete: bool,
     /// What stood in the way of control.
     pub notices: Vec<Notice>,
+    /// Data races in the runs that were traced and in the failing ones, one per
+    /// pair of places.
+    pub races: Vec<ToldRace>,
 }
 
 impl Hunt {
@@ -142,15 +148,17 @@ pub fn hunt(
     if statistics.runs == 0 && hunt.budget.runs != Some(0) && !interrupted.load(Ordering::Relaxed) {
         return Err(ExploreError::NoRunEnded(begun.elapsed()));
     }
-    let confirmed = record
-        .bugs
-        .into_iter()
-        .map(|bug| confirm(subject, bug, interrupted));
+    let mut races = record.races;
+    let bugs = record.bugs.into_iter();
+    let findings: Result<_, _> = bugs
+        .map(|bug| confirm(subject, bug, interrupted, &mut races))
+        .collect();
     Ok(HuntResult {
-        findings: confirmed.collect::<Result<_, _>>()?,
+        findings: findings?,
         statistics,
         complete,
         notices: record.notices.into_iter().collect(),
+        races: races.into_values().collect(),
     })
 }
 
@@ -187,16 +195,29 @@ fn run_workers(
     })
 }
 
-/// Shows the bug once more, in a process of its own.
+/// Shows the bug once more, in a process of its own; its races replace those
+/// that were told without stacks.
 fn confirm(
     subject: &Subject,
     mut bug: Bug,
     interrupted: &AtomicBool,
+    races: &mut BTreeMap<Vec<Place>, ToldRace>,
 ) -> Result<Finding, ExploreError> {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let look = replay::once(subject, &bug, &go_on)?;
+    if bug.signature.kind == FailureKind::DataRace
+        && let Some(race) = look
+            .races
+            .iter()
+            .find(|race| race.places == bug.signature.cycle)
+    {
+        bug.threads = race.threads();
+    }
     bug.sources = look.sources;
     bug.printed = look.printed;
+    for race in look.races {
+        races.insert(race.places.clone(), race);
+    }
     Ok(Finding {
         bug,
         reproduction: look.reproduction,

@@ -14,6 +14,8 @@ mod distinct;
 mod error;
 pub mod hunt;
 mod knowledge;
+mod names;
+pub mod race;
 pub mod replay;
 mod server;
 mod sources;
@@ -29,6 +31,8 @@ pub use atlas::{Atlas, Spot};
 pub use distinct::Distinct;
 pub use error::ExploreError;
 pub use knowledge::Knowledge;
+pub use names::Names;
+pub use race::ToldRace;
 pub use server::{Server, ServerError, Voice};
 pub use sources::Source;
 pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
@@ -37,5 +41,5 @@ pub use target::{
     RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
 };
 pub use trial::{Observed, Trial, Trials};
-pub use verdict::{Verdict, judge, signature_tag, written_spot};
+pub use verdict::{Verdict, judge, judge_against, signature_tag, written_spot};
 pub use whole_file::write_whole;

@@ -9,12 +9,13 @@ pub use divergence::explain;
 pub use held::hold;
 
 use crate::atlas::Atlas;
-use crate::bug_file::Bug;
+use crate::bug_file::{Bug, Races};
 use crate::error::ExploreError;
+use crate::race::{self, ToldRace};
 use crate::server::{Server, Voice};
 use crate::sources::{self, Source};
 use crate::subject::Subject;
-use crate::verdict::judge;
+use crate::verdict::judge_against;
 use bohr_event::control::{Detailing, Job, Outcome, Output, RunReport};
 use bohr_event::{FailureKind, Signature};
 use bohr_schedule::{Plan, Stop, read_report};
@@ -67,6 +68,8 @@ pub struct Look {
     pub sources: Vec<Source>,
     /// The last lines that it prints.
     pub printed: String,
+    /// Its data races, unless nobody wants to know.
+    pub races: Vec<ToldRace>,
 }
 
 /// Bytes of output that are looked at, and lines that are kept.
@@ -86,10 +89,22 @@ pub fn once(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Lo
         output: Output::Capture { limit: PRINTED.0 },
         ..job(subject, bug, &atlas, 1)
     };
-    let report = subject.run_once(&mut server, job, go_on)?;
+    let report = subject.run_once(&mut server, job.clone(), go_on)?;
     let reproduction = compare(&report, bug, &mut atlas);
     let detail = report.detail.unwrap_or_default();
+    let mut again = |stacks_at| {
+        let job = Job {
+            stacks_at,
+            ..job.clone()
+        };
+        subject.run_once(&mut server, job, go_on)
+    };
+    let races = match subject.oracle.races {
+        Races::Ignored => Vec::new(),
+        Races::Reported | Races::Failures => race::look_closer(&detail, &mut atlas, &mut again)?,
+    };
     Ok(Look {
+        races,
         reproduction,
         sources: sources::gather(&detail.trace, &mut atlas),
         printed: last_lines(&detail.output),
@@ -145,7 +160,7 @@ fn job(subject: &Subject, bug: &Bug, atlas: &Atlas, runs: u64) -> Job {
         first_seed: bug.seed,
         without: bug.without(),
         stop_at_failure: false,
-        details: match subject.oracle.needs_output() {
+        details: match subject.oracle.looks_at_good_runs() {
             true => Detailing::Always,
             false => Detailing::Never,
         },
@@ -226,7 +241,7 @@ fn compare(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
             _ => "the run was stopped".to_string(),
         });
     }
-    match judge(report, &bug.oracle, atlas) {
+    match judge_against(report, bug, atlas) {
         None => Reproduction::NoFailure {
             code: match report.outcome {
                 Outcome::Exited { code } => code,

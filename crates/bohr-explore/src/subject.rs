@@ -105,7 +105,7 @@ impl Subject {
     /// One run of seed 0 by `plan`; the rest is for the caller to set.
     #[must_use]
     pub fn job(&self, plan: &Plan) -> Job {
-        let all = self.oracle.needs_output() || self.oracle.exit_code != 0;
+        let all = self.oracle.looks_at_good_runs() || self.oracle.exit_code != 0;
         Job {
             first_seed: 0,
             stride: 1,
@@ -114,7 +114,10 @@ impl Subject {
             // Only the oracle knows what a failure is if exit code 0 is one.
             stop_at_failure: !all,
             backend: self.backend,
-            trace: Detailing::Never,
+            trace: match self.oracle.needs_events() {
+                true => Detailing::Always,
+                false => Detailing::Never,
+            },
             trace_limit: TRACE_LIMIT,
             details: match all {
                 true => Detailing::Always,
@@ -130,6 +133,7 @@ impl Subject {
             policy: self.policy,
             hold: false,
             without: Omissions::default(),
+            stacks_at: Vec::new(),
         }
     }
 

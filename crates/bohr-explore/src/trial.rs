@@ -6,7 +6,7 @@ use crate::bug_file::Bug;
 use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
-use crate::verdict::judge;
+use crate::verdict::judge_against;
 use bohr_event::control::{
     Detail, Detailing, Job, Omissions, Outcome, Passes, Recorded, RunReport, Step,
 };
@@ -191,11 +191,11 @@ impl<'a> Trials<'a> {
     fn judge(&mut self, report: &RunReport) -> Judgement {
         if let Some((outcome, judgement)) = &self.judged
             && *outcome == report.outcome
-            && !self.bug.oracle.needs_output()
+            && !self.bug.oracle.looks_at_good_runs()
         {
             return *judgement;
         }
-        let judgement = match judge(report, &self.bug.oracle, &mut self.atlas) {
+        let judgement = match judge_against(report, self.bug, &mut self.atlas) {
             None => Judgement::Good,
             Some(verdict) if verdict.signature == self.bug.signature => Judgement::TheBug,
             Some(_) => Judgement::Other,

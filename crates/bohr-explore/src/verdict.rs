@@ -1,9 +1,11 @@
 //! From what a run reported to whether it failed, and as which bug.
 
 use crate::atlas::{Atlas, Spot};
-use crate::bug_file::{Oracle, ThreadLine};
-use bohr_event::control::{Failure, Outcome, RunReport, ThreadState};
+use crate::bug_file::{Bug, Oracle, ThreadLine};
+use crate::race;
+use bohr_event::control::{Detail, Failure, Outcome, RunReport, ThreadState};
 use bohr_event::{EventKind, FailureKind, Frame, Place, PlaceNumber, Signature, ThreadPath};
+use bohr_explain::races;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -49,6 +51,20 @@ pub fn signature_tag(signature: &Signature) -> String {
 /// Judges a run. `None` is a good run, or one that was ended for reasons that
 /// are not the program's.
 pub fn judge(report: &RunReport, oracle: &Oracle, atlas: &mut Atlas) -> Option<Verdict> {
+    judge_for(report, oracle, None, atlas)
+}
+
+/// The same with a bug in mind: of several races, the one that it is.
+pub fn judge_against(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Option<Verdict> {
+    judge_for(report, &bug.oracle, Some(&bug.signature), atlas)
+}
+
+fn judge_for(
+    report: &RunReport,
+    oracle: &Oracle,
+    wanted: Option<&Signature>,
+    atlas: &mut Atlas,
+) -> Option<Verdict> {
     let paths = report
         .detail
         .as_ref()
@@ -67,11 +83,39 @@ pub fn judge(report: &RunReport, oracle: &Oracle, atlas: &mut Atlas) -> Option<V
                 .detail
                 .as_ref()
                 .map_or(&[][..], |detail| &detail.output);
-            let complaint = complaint(oracle, output)?;
-            Some(plain(FailureKind::Output, complaint))
+            match complaint(oracle, output) {
+                Some(complaint) => Some(plain(FailureKind::Output, complaint)),
+                None if oracle.needs_events() => raced(report.detail.as_ref()?, wanted, atlas),
+                None => None,
+            }
         }
         Outcome::Stopped(_) | Outcome::Broken(_) => None,
     }
+}
+
+/// The verdict on a run that ended well, if it has a data race: the one that is
+/// looked for, or else the first.
+fn raced(detail: &Detail, wanted: Option<&Signature>, atlas: &mut Atlas) -> Option<Verdict> {
+    let found = races(&detail.trace);
+    let mut signatures: Vec<Signature> = found
+        .iter()
+        .map(|race| Signature {
+            kind: FailureKind::DataRace,
+            place: None,
+            frames: Vec::new(),
+            cycle: race::places(race, &detail.trace, atlas),
+        })
+        .collect();
+    let position = signatures
+        .iter()
+        .position(|signature| Some(signature) == wanted);
+    let position = position.unwrap_or(0);
+    let told = race::told(found.get(position)?, detail, atlas, &[]);
+    Some(Verdict {
+        signature: signatures.swap_remove(position),
+        message: told.message(),
+        threads: told.threads(),
+    })
 }
 
 fn plain(kind: FailureKind, message: String) -> Verdict {
@@ -216,9 +260,9 @@ fn is_library(spot: &Spot) -> bool {
 
 /// A stack for people: what the author wrote, and of each stretch of library
 /// code in between only the call that leads into it.
-fn stack(state: &ThreadState, atlas: &mut Atlas) -> Vec<String> {
+pub(crate) fn stack(frames: &[PlaceNumber], place: PlaceNumber, atlas: &mut Atlas) -> Vec<String> {
     let mut spots = Vec::new();
-    for &frame in &state.frames {
+    for &frame in frames {
         if atlas.is_own_code(frame) {
             spots.extend(atlas.spots(frame));
         }
@@ -238,7 +282,7 @@ fn stack(state: &ThreadState, atlas: &mut Atlas) -> Vec<String> {
         }
     }
     if shown.is_empty() {
-        shown.push(atlas.spot(state.operation.place).to_string());
+        shown.push(atlas.spot(place).to_string());
     }
     shown
 }
@@ -310,7 +354,7 @@ fn line(
     ThreadLine {
         thread: name(state.thread),
         doing,
-        stack: stack(state, atlas),
+        stack: stack(&state.frames, state.operation.place, atlas),
     }
 }
 

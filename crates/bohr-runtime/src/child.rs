@@ -2,7 +2,7 @@
 
 use crate::{
     arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, hold, ledger::Ledger,
-    lifecycle, output, policy, record::RECORD, server::Task, system, verdict::REPORTING,
+    lifecycle, output, policy, probe, record::RECORD, server::Task, system, verdict::REPORTING,
 };
 use bohr_event::control::{Backend, Detailing, Job};
 
@@ -45,5 +45,6 @@ pub fn resume(task: &'static Task, seed: u64, ledger: Ledger) {
 fn trace(job: &Job) {
     let tracing = job.trace != Detailing::Never;
     RECORD.begin(if tracing { job.trace_limit } else { 0 });
+    probe::begin(&job.stacks_at);
     ENGINE.trace(tracing);
 }

@@ -13,6 +13,7 @@ use crate::{
     grant::{GRANT, LAST_PLACE},
     hooks,
     objects::OBJECTS,
+    probe,
     record::RECORD,
     serial,
     spin::Sample,
@@ -276,6 +277,7 @@ impl Engine {
         LAST_PLACE.set(0);
         self.last.set(Some(operation));
         if self.tracing.get() {
+            probe::look(self.events() - 1, self.current());
             RECORD.step(self.current.get(), operation);
         }
     }

@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod condition;
 pub mod exit;
 pub mod futex;
+pub mod guard;
 pub mod input_output;
 pub mod keys;
 pub mod machine;

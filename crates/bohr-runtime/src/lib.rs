@@ -47,6 +47,7 @@ mod output;
 mod patch;
 mod policy;
 mod pool;
+mod probe;
 mod real;
 mod record;
 mod serial;

@@ -29,7 +29,7 @@ pub struct Wish {
 /// Creates a thread; gives its handle, or an error number.
 pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     serial::end();
-    sweep();
+    sweep(place);
     let parked = POOL.take(wish.stack).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();
     let object = ENGINE.next_index().object() as usize;
@@ -152,11 +152,13 @@ pub fn detach(thread: &'static Thread) {
 }
 
 /// Gives the stacks of detached threads that have ended back. A thread cannot
-/// do that itself: it stands on its stack until it has ended.
-fn sweep() {
+/// do that itself: it stands on its stack until it has ended. Whoever takes over
+/// the stack knows of that end, which the event tells.
+fn sweep(place: u64) {
     for thread in ENGINE.threads() {
         let idle = thread.index != ThreadIndex::MAIN && thread.index != ENGINE.current().index;
-        if thread.life.get() == Life::Gone && idle {
+        if thread.life.get() == Life::Gone && idle && !thread.fiber.get().is_null() {
+            ENGINE.step(operation(EventKind::Join, thread.object(), place));
             recycle(thread);
         }
     }

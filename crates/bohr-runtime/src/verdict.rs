@@ -8,7 +8,7 @@ use crate::{
     ledger::{Ledger, Summary},
     notices,
     objects::OBJECTS,
-    output,
+    output, probe,
     record::RECORD,
     system,
     thread::{Life, Thread, Wait},
@@ -170,6 +170,7 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
         notices: notices::list(),
         left_out: gates::left_out(),
         passes: gates::passes(),
+        stacks: probe::taken(),
     })
 }
 
@@ -212,9 +213,11 @@ fn frames(thread: &Thread, failing: bool) -> Vec<PlaceNumber> {
             None => thread.baton.registers(),
         }
     };
-    let Some(registers) = registers else {
-        return Vec::new();
-    };
+    registers.map_or_else(Vec::new, |registers| program_frames(registers, thread))
+}
+
+/// The stack of a thread from these registers on, without the runtime's frames.
+pub fn program_frames(registers: unwind::Registers, thread: &Thread) -> Vec<PlaceNumber> {
     let addresses = unwind::stack(registers, thread.stack.get());
     addresses
         .into_iter()

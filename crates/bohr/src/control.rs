@@ -5,6 +5,7 @@ mod bug;
 pub mod model;
 mod omission;
 mod progress;
+mod races;
 mod schedule;
 mod text;
 
@@ -12,6 +13,7 @@ pub use bohr_explore::signature_tag;
 pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt};
+pub use races::describe_races;
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict};
 
@@ -22,6 +24,7 @@ use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{ControlMode, Invocation};
 use bohr_explore::{ExploreError, Subject, Target, find_program, inspect};
 use bohr_program::Program;
+use races::RacesArg;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -44,6 +47,11 @@ pub struct ProgramArgs {
     /// A good run's output makes this shell command end with 0.
     #[arg(long, value_name = "COMMAND")]
     check_output: Option<String>,
+    /// Data races: tell those of the runs that are traced, or have every run fail
+    /// that has one. Needs a program built with bohr; what libraries that were not
+    /// do to order threads is not seen.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "report")]
+    races: RacesArg,
     /// Waits on conditions may end without a signal.
     #[arg(long)]
     spurious_wakes: bool,
@@ -78,11 +86,24 @@ pub enum ControlError {
         /// As the system says.
         source: std::io::Error,
     },
+    /// Races are to be failures and accesses are not seen.
+    #[error("data races cannot be seen in a program that is controlled at its calls only")]
+    RacesUnseen,
 }
 
 impl Diagnosis for ControlError {
     fn fault(&self) -> Fault {
         Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            ControlError::Unreadable { .. } => None,
+            ControlError::RacesUnseen => Some(
+                "build it with `bohr cc`, `bohr c++` or `bohr cargo`, or leave out `--races fail`"
+                    .to_string(),
+            ),
+        }
     }
 }
 
@@ -115,12 +136,16 @@ impl ProgramArgs {
     pub fn subject(&self) -> Result<Subject, Failure> {
         let word = Path::new(&self.command[0]);
         let (target, models) = target(word, self.calls_only)?;
+        if self.races == RacesArg::Fail && target.identity.mode == ControlMode::Calls {
+            return Err(ControlError::RacesUnseen.into());
+        }
         say_mode(&target);
         let mut subject = Subject::new(target, self.invocation()?);
         subject.models = models;
         subject.oracle.exit_code = self.expect_exit;
         subject.oracle.output = self.expect_output.as_deref().map(read).transpose()?;
         subject.oracle.check.clone_from(&self.check_output);
+        subject.oracle.races = self.races.into();
         subject.policy.spurious_wakes = self.spurious_wakes;
         subject.policy.early_timeouts = self.early_timeouts;
         subject.limits.events = self.run_events;

@@ -1,7 +1,6 @@
 //! `bohr explain`: what a failure takes, readable in a minute.
 
 mod columns;
-mod names;
 mod probe;
 mod source;
 mod story;
@@ -12,10 +11,10 @@ use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Recorded;
 use bohr_explain::{Order, Race, Window, orders, races, windows};
+use bohr_explore::Names;
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Trials};
 use bohr_schedule::Plan;
-use names::Names;
 use probe::Probe;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -58,7 +57,11 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
     let explanation = explain(&bug, &mut trials, args.time)?;
-    let mut names = Names::new(trials.atlas_mut(), &explanation.run);
+    let mut names = Names::new(
+        trials.atlas_mut(),
+        &explanation.run.threads,
+        &explanation.run.steps,
+    );
     let story = Story::new(&bug, &explanation, &mut names);
     match args.subject.json {
         true => println!("{}", story.as_json()),

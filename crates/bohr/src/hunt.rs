@@ -3,8 +3,8 @@
 mod merge;
 
 use crate::control::{
-    ProgramArgs, ScheduleArgs, budget_bar, describe_bug, duration, interruption, show_hunt,
-    signature_tag,
+    ProgramArgs, ScheduleArgs, budget_bar, describe_bug, describe_races, duration, interruption,
+    show_hunt, signature_tag,
 };
 use crate::outcome::{Failure, Outcome};
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
@@ -160,6 +160,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "switches": first.map(|found| found.bug.schedule.switches()),
         "reproduced": first.map(|found| found.reproduction == Reproduction::Same),
         "stacks": first.map(|found| &found.bug.threads),
+        "races": result.races,
         "bug_file": files.first(),
         "bugs": result.findings.iter().zip(files).map(|(found, file)| json!({
             "kind": found.bug.signature.kind_name(),
@@ -173,6 +174,7 @@ fn tell(result: &HuntResult, files: &[PathBuf], interrupted: bool) {
     for (finding, file) in result.findings.iter().zip(files) {
         tell_finding(finding, file);
     }
+    print!("{}", describe_races(&result.races));
     let figures = &result.statistics;
     let end = match (result.findings.is_empty(), result.complete, interrupted) {
         (false, ..) => "",

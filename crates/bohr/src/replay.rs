@@ -3,13 +3,14 @@
 mod gdb;
 
 use crate::control::{
-    bar, describe_bug, interruption, load_bug, same_build, signature_tag, subject_of_bug,
+    bar, describe_bug, describe_races, interruption, load_bug, same_build, signature_tag,
+    subject_of_bug,
 };
 use crate::outcome::Outcome;
 use bohr_event::control::Backend;
-use bohr_explore::bug_file::{self, Bug};
-use bohr_explore::replay::{Adaptation, Replays, Reproduction, adapt, replay};
-use bohr_explore::{ExploreError, Subject, write_whole};
+use bohr_explore::bug_file::{self, Bug, Races};
+use bohr_explore::replay::{Adaptation, Replays, Reproduction, adapt, once, replay};
+use bohr_explore::{ExploreError, Subject, ToldRace, write_whole};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,6 +56,9 @@ pub struct Args {
     /// Stop where it fails and start gdb there, with every thread of the program.
     #[arg(long, conflicts_with_all = ["times", "fresh", "adapt", "json"])]
     gdb: bool,
+    /// Tell the data races of the run, too, each access with its stack.
+    #[arg(long, conflicts_with_all = ["adapt", "gdb"])]
+    races: bool,
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
@@ -82,14 +86,34 @@ pub fn run(args: &Args) -> Outcome {
     bar.finish_and_clear();
     let replays = replays?;
     let all = replays.reproduced == args.times;
+    let races = match args.races {
+        true => races(&subject, &bug, &go_on)?,
+        false => Vec::new(),
+    };
     match args.json {
-        true => println!("{}", as_json(&bug, &replays)),
-        false => tell(&bug, &replays),
+        true => println!("{}", as_json(&bug, &replays, &races)),
+        false => {
+            tell(&bug, &replays);
+            print!("{}", describe_races(&races));
+        }
     }
     Ok(ExitCode::from(u8::from(!all)))
 }
 
-fn as_json(bug: &Bug, replays: &Replays) -> serde_json::Value {
+/// The data races of the bug's run, whether they count or not.
+fn races(
+    subject: &Subject,
+    bug: &Bug,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Vec<ToldRace>, ExploreError> {
+    let mut subject = subject.clone();
+    if subject.oracle.races == Races::Ignored {
+        subject.oracle.races = Races::Reported;
+    }
+    Ok(once(&subject, bug, go_on)?.races)
+}
+
+fn as_json(bug: &Bug, replays: &Replays, races: &[ToldRace]) -> serde_json::Value {
     json!({
         "runs": replays.runs,
         "reproduced": replays.reproduced,
@@ -101,6 +125,7 @@ fn as_json(bug: &Bug, replays: &Replays) -> serde_json::Value {
         "switches": bug.best_schedule().switches(),
         "first_other_run": replays.first_other.as_ref().map(|other| other.0),
         "divergence": replays.first_other.as_ref().map(|other| in_words(&other.1)),
+        "races": races,
     })
 }
 

@@ -1,11 +1,13 @@
 //! `bohr run`: one run under control.
 
 use crate::control::{
-    OmissionArgs, ProgramArgs, ScheduleArgs, describe_verdict, interruption, signature_tag,
+    OmissionArgs, ProgramArgs, ScheduleArgs, describe_races, describe_verdict, interruption,
+    signature_tag,
 };
 use crate::outcome::Outcome;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output, RunReport};
-use bohr_explore::{Verdict, Voice, judge};
+use bohr_explore::bug_file::Races;
+use bohr_explore::{ToldRace, Verdict, Voice, judge, race};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -44,6 +46,10 @@ pub fn run(args: &Args) -> Outcome {
     let job = Job {
         first_seed: args.schedule.seed,
         details: Detailing::Always,
+        trace: match subject.oracle.races {
+            Races::Ignored => Detailing::Never,
+            Races::Reported | Races::Failures => Detailing::Always,
+        },
         output: match subject.oracle.needs_output() {
             true => job.output,
             false => Output::Inherit,
@@ -53,8 +59,10 @@ pub fn run(args: &Args) -> Outcome {
     };
     let report = subject.run_once(&mut server, job, &go_on)?;
     let verdict = judge(&report, &subject.oracle, &mut atlas);
+    let races = report.detail.as_ref();
+    let races = races.map_or_else(Vec::new, |detail| race::tell(detail, &mut atlas));
     if args.json {
-        println!("{}", as_json(args, &report, verdict.as_ref()));
+        println!("{}", as_json(args, &report, verdict.as_ref(), &races));
     }
     eprintln!(
         "bohr: {} events, {} switches, {} threads, schedule {:016x}",
@@ -68,10 +76,16 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(verdict) = &verdict {
         eprintln!("bohr: {}", describe_verdict(verdict));
     }
+    eprint!("{}", describe_races(&races));
     Ok(ExitCode::from(u8::from(verdict.is_some())))
 }
 
-fn as_json(args: &Args, report: &RunReport, verdict: Option<&Verdict>) -> serde_json::Value {
+fn as_json(
+    args: &Args,
+    report: &RunReport,
+    verdict: Option<&Verdict>,
+    races: &[ToldRace],
+) -> serde_json::Value {
     json!({
         "failed": verdict.is_some(),
         "strategy": args.schedule.single().to_string(),
@@ -87,5 +101,6 @@ fn as_json(args: &Args, report: &RunReport, verdict: Option<&Verdict>) -> serde_
         "events": report.events,
         "switches": report.switches,
         "schedule": format!("{:016x}", report.hash),
+        "races": races,
     })
 }

@@ -176,10 +176,10 @@ impl<'a> Measuring<'a> {
             false => &sizes.small,
         };
         let hunting = Hunting {
-            seconds: self.settings.seconds,
             strategy: Some(strategy.to_string()),
             // Seeds of different trials must not meet: a hunt uses one per run.
             seed: trial << 32,
+            ..Hunting::of_exhibit(exhibit, self.settings.seconds)
         };
         let report = hunting.run(self.bohr, program, sizes);
         report.map_err(|error| error.to_string())

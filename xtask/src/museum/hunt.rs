@@ -3,7 +3,7 @@
 
 use super::chosen;
 use crate::{install, shell};
-use bohr_museum::{Compilers, Error, Exhibit, Report, Variant, Verdict, replay_every_way};
+use bohr_museum::{Compilers, Error, Exhibit, Hunting, Report, Variant, Verdict, replay_every_way};
 use std::path::{Path, PathBuf};
 
 /// Seconds per exhibit, unless `--seconds` says otherwise.
@@ -100,6 +100,6 @@ fn hunt(
 ) -> Result<(Report, PathBuf), Error> {
     let program = bohr_museum::compile(exhibit, variant, &Compilers::of_bohr(bohr))?;
     let arguments = &exhibit.manifest.arguments.default;
-    let report = bohr_museum::hunt(bohr, &program, arguments, seconds)?;
+    let report = Hunting::of_exhibit(exhibit, seconds).run(bohr, &program, arguments)?;
     Ok((report, program.with_extension("bohr")))
 }

@@ -36,6 +36,8 @@ pub struct Job {
     pub hold: bool,
     /// What is left out of the runs.
     pub without: Omissions,
+    /// Events of which a traced run keeps the stack: positions in its trace, ascending.
+    pub stacks_at: Vec<u64>,
 }
 
 /// Which runs report more than their outcome.

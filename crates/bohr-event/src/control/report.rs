@@ -121,6 +121,9 @@ pub struct Detail {
     pub left_out: Vec<ThreadIndex>,
     /// Passes through gates that the job names or has counted.
     pub passes: Vec<Passes>,
+    /// The stacks that [`Job::stacks_at`](super::Job::stacks_at) asks for, as far
+    /// as the run came: innermost frame first.
+    pub stacks: Vec<Vec<PlaceNumber>>,
 }
 
 /// One executed event.

@@ -39,6 +39,18 @@ fn a_lock_orders_and_its_absence_does_not() {
     assert_eq!(pairs(&[locked(0), locked(1)].concat()), []);
     let steps = [plain(0, Write, 1), plain(1, Write, 1)];
     assert_eq!(pairs(&steps), [(0, 1)]);
+    let shared = |thread, kind| {
+        [
+            plain(thread, AcquireShared, 100),
+            plain(thread, kind, 1),
+            plain(thread, ReleaseShared, 100),
+        ]
+    };
+    assert_eq!(pairs(&[shared(0, Read), locked(1)].concat()), []);
+    assert_eq!(
+        pairs(&[shared(0, Write), shared(1, Write)].concat()),
+        [(1, 4)]
+    );
     let reads = [plain(0, Read, 1), plain(1, Read, 1), plain(2, Write, 1)];
     assert_eq!(pairs(&reads), [(0, 2)]);
 }

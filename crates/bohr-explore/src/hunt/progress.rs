@@ -3,8 +3,10 @@
 use super::Budget;
 use crate::bug_file::Bug;
 use crate::distinct::Distinct;
+use crate::race::ToldRace;
+use bohr_event::Place;
 use bohr_event::control::Notice;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The figures of a hunt.
@@ -74,6 +76,8 @@ pub(super) struct Finished {
     pub bugs: Vec<Bug>,
     /// What stood in the way of control.
     pub notices: BTreeSet<Notice>,
+    /// Data races of its lesson.
+    pub races: Vec<ToldRace>,
     /// What the strategy reported, for a search.
     pub learnt: Vec<u8>,
 }
@@ -88,6 +92,8 @@ pub(super) struct Record {
     /// One of each signature.
     pub bugs: Vec<Bug>,
     pub notices: BTreeSet<Notice>,
+    /// By their places; the first of each.
+    pub races: BTreeMap<Vec<Place>, ToldRace>,
 }
 
 impl Record {
@@ -96,6 +102,9 @@ impl Record {
         self.events += finished.events;
         self.pairs = self.pairs.max(finished.pairs);
         self.notices.extend(finished.notices);
+        for race in finished.races {
+            self.races.entry(race.places.clone()).or_insert(race);
+        }
         for hash in finished.hashes {
             self.distinct.insert(hash);
         }

@@ -4,8 +4,9 @@ use super::Hunt;
 use super::agenda::{Agenda, Batch};
 use super::progress::Finished;
 use crate::atlas::Atlas;
-use crate::bug_file::Bug;
+use crate::bug_file::{Bug, Races};
 use crate::error::ExploreError;
+use crate::race;
 use crate::server::{Server, Voice};
 use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
@@ -83,7 +84,10 @@ impl<'a> Worker<'a> {
         };
         let lesson = Job {
             trace: Detailing::Always,
-            trace_limit: LESSON,
+            trace_limit: match self.desk.subject.oracle.needs_events() {
+                true => job.trace_limit,
+                false => LESSON,
+            },
             details: Detailing::Always,
             ..job.clone()
         };
@@ -182,6 +186,9 @@ impl Desk<'_> {
                 (&detail.trace, &detail.threads)
             });
             finished.pairs = self.agenda.learn(trace, threads);
+            if let (Some(detail), Races::Reported) = (detail, self.subject.oracle.races) {
+                finished.races = race::tell(detail, &mut self.atlas);
+            }
         }
         if let Some(verdict) = judge(report, &self.subject.oracle, &mut self.atlas) {
             finished

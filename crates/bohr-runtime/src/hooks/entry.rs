@@ -123,7 +123,8 @@ pub unsafe extern "C" fn access() {
         ".cfi_restore_state",
         "2:",
         "pop rcx",
-        ".cfi_adjust_cfa_offset -8",
+        // Absolute: LLVM's assembler takes adjustments from before the restored state.
+        ".cfi_def_cfa_offset 24",
         announced!(),
         grant = sym GRANT,
         last = sym LAST_PLACE,
@@ -172,7 +173,7 @@ pub unsafe extern "C" fn watched_access() {
         "sahf",
         "pop rcx",
         "pop rax",
-        ".cfi_adjust_cfa_offset -16",
+        ".cfi_def_cfa_offset 24", // absolute, as above
         announced!(),
         heap_bits = const HEAP_BITS,
         heap = const HEAP >> HEAP_BITS,

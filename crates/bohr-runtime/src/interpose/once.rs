@@ -3,19 +3,17 @@
 
 use super::{caller, interpose};
 use crate::{
+    carrier::CarrierOnly,
     control,
     engine::{ENGINE, operation},
     real::real,
     thread::Wait,
-    waiting::read_word,
 };
 use bohr_event::EventKind;
+use core::cell::Cell;
 
 /// What `pthread_once` and `call_once` call.
 pub type Routine = unsafe extern "C-unwind" fn();
-
-/// The control word of work that is done.
-const DONE: u32 = 2;
 
 /// Does the work once; exceptions of the routine pass through.
 ///
@@ -25,14 +23,35 @@ pub unsafe fn once(word: *mut i32, routine: Routine, place: u64) -> i32 {
     let address = word as usize;
     let acquire = operation(EventKind::Acquire, address, place);
     ENGINE.announce(acquire, Wait::Once(address), u64::MAX);
-    let done = read_word(address) == DONE;
+    WORK.set(Some(Work {
+        routine,
+        address,
+        place,
+    }));
     let real = real!(fn pthread_once(*mut i32, Routine) -> i32);
     // SAFETY: nobody is at work on it, so this does not wait.
-    let result = unsafe { real(word, routine) };
-    if !done {
-        ENGINE.step(operation(EventKind::Release, address, place));
-    }
-    result
+    unsafe { real(word, work) }
+}
+
+/// What is to be done, from the decision to do it to its beginning.
+#[derive(Clone, Copy)]
+struct Work {
+    routine: Routine,
+    address: usize,
+    place: u64,
+}
+
+static WORK: CarrierOnly<Cell<Option<Work>>> = CarrierOnly::new(Cell::new(None));
+
+/// What the C library calls. It marks the work as done when this returns, so
+/// this is the last moment to say that others may go on.
+unsafe extern "C-unwind" fn work() {
+    let Some(work) = WORK.take() else {
+        return;
+    };
+    // SAFETY: what the program passed.
+    unsafe { (work.routine)() };
+    ENGINE.step(operation(EventKind::Release, work.address, work.place));
 }
 
 interpose! {

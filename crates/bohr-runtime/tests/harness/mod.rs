@@ -163,6 +163,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         policy: Policy::default(),
         hold: false,
         without: Omissions::default(),
+        stacks_at: Vec::new(),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The interleaving as a picture: a column per thread, time going down.
 
 use super::Explanation;
-use super::names::Names;
 use super::source::Sources;
 use super::told::deed;
 use bohr_event::{EventKind, ThreadPath};
 use bohr_explain::Moment;
+use bohr_explore::Names;
 use std::collections::HashSet;
 use std::fmt;
 

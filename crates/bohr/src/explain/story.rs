@@ -2,10 +2,10 @@
 
 use super::Explanation;
 use super::columns::Columns;
-use super::names::Names;
 use super::source::Sources;
 use super::told::{Told, ToldWindow};
 use bohr_explain::{Moment, Order};
+use bohr_explore::Names;
 use bohr_explore::bug_file::Bug;
 use bohr_explore::signature_tag;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Moments and windows in words.
 
-use super::names::Names;
 use bohr_event::{EventKind, Operation};
 use bohr_explain::{Moment, Window};
+use bohr_explore::Names;
 use bohr_explore::Spot;
 use serde_json::{Value, json};
 

@@ -35,6 +35,22 @@ impl Folder {
         self.bohr(&words).expect(0);
     }
 
+    /// Compiles `NAME.cpp` to `program` with bohr.
+    pub fn build_cpp(&self, name: &str) {
+        let source = file(&format!("{name}.cpp"));
+        let source = source.to_str().expect("a plain path");
+        let words = [
+            "-std=c++20",
+            "-g",
+            "-O1",
+            "-pthread",
+            "-o",
+            "program",
+            source,
+        ];
+        self.bohr(&[&["c++"], &words[..]].concat()).expect(0);
+    }
+
     /// Compiles `NAME.c` to `program`.
     pub fn compile(&self, name: &str, flags: &[&str]) {
         let source = source(name);
@@ -93,8 +109,12 @@ pub fn read_source(name: &str) -> String {
 }
 
 fn source(name: &str) -> PathBuf {
+    file(&format!("{name}.c"))
+}
+
+fn file(name: &str) -> PathBuf {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlled/programs");
-    programs.join(format!("{name}.c"))
+    programs.join(name)
 }
 
 /// What a call of bohr came to.

@@ -1,25 +1,33 @@
 //! What people call the addresses and places of a run.
 
-use bohr_event::control::{LoadedObject, Recorded};
-use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
-use bohr_explain::Globals;
-use bohr_explore::{Atlas, Spot, written_spot};
-use std::collections::HashMap;
+use crate::atlas::{Atlas, Spot};
+use crate::verdict::written_spot;
+use bohr_event::control::Step;
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 
 /// See the module.
 pub struct Names<'a> {
     atlas: &'a mut Atlas,
-    run: &'a Recorded,
-    /// By path of the object.
-    globals: HashMap<String, Option<Globals>>,
+    threads: &'a [ThreadPath],
+    steps: &'a [Step],
 }
 
 impl<'a> Names<'a> {
-    pub fn new(atlas: &'a mut Atlas, run: &'a Recorded) -> Names<'a> {
+    /// Of a run with these threads and events.
+    pub fn new(atlas: &'a mut Atlas, threads: &'a [ThreadPath], steps: &'a [Step]) -> Names<'a> {
         Names {
             atlas,
-            run,
-            globals: HashMap::new(),
+            threads,
+            steps,
+        }
+    }
+
+    /// The name of a thread.
+    #[must_use]
+    pub fn thread(&self, thread: ThreadIndex) -> String {
+        match self.threads.get(thread.position()) {
+            Some(path) => path.to_string(),
+            None => format!("#{}", thread.0),
         }
     }
 
@@ -38,31 +46,12 @@ impl<'a> Names<'a> {
     pub fn object(&mut self, operation: &Operation) -> String {
         let address = operation.object;
         if let Some(thread) = ThreadIndex::from_object(address) {
-            return match self.run.threads.get(thread.position()) {
-                Some(path) => format!("thread {path}"),
-                None => "a thread".to_string(),
-            };
+            return format!("thread {}", self.thread(thread));
         }
-        self.global(address)
+        self.atlas
+            .global(address)
             .or_else(|| self.block(address))
             .unwrap_or_else(|| format!("{address:#x}"))
-    }
-
-    fn global(&mut self, address: u64) -> Option<String> {
-        let (path, start) = self
-            .atlas
-            .objects()
-            .iter()
-            .find_map(|object| match object {
-                LoadedObject::Code { path, start, end } if (*start..*end).contains(&address) => {
-                    Some((path.clone(), *start))
-                }
-                _ => None,
-            })?;
-        let read = |path: &String| Globals::read(&std::fs::read(path).ok()?);
-        let globals = self.globals.entry(path);
-        let globals = globals.or_insert_with_key(read).as_ref()?;
-        globals.name(address - start)
     }
 
     /// The heap block that an address lies in, by where it came from.
@@ -71,7 +60,7 @@ impl<'a> Names<'a> {
             let end = operation.object + u64::from(operation.size);
             operation.kind == EventKind::Alloc && (operation.object..end).contains(&address)
         };
-        let steps = self.run.steps.iter();
+        let steps = self.steps.iter();
         let allocation = steps.map(|step| step.operation).rfind(|step| holds(step))?;
         let spot = self.spot(allocation.place);
         let offset = address - allocation.object;

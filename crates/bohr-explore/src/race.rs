@@ -1,0 +1,178 @@
+//! Data races of a run, for people: who did what, where, and holding which locks.
+
+use crate::atlas::Atlas;
+use crate::bug_file::ThreadLine;
+use crate::error::ExploreError;
+use crate::names::Names;
+use crate::verdict::{stack, written_spot};
+use bohr_event::control::{Detail, RunReport, Step};
+use bohr_event::{EventKind, Place, PlaceNumber};
+use bohr_explain::{Race, locks_held, races};
+use serde::Serialize;
+
+/// One of the two accesses of a race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldAccess {
+    /// By which thread.
+    pub thread: String,
+    /// `reads`, `writes` or `updates`.
+    pub kind: &'static str,
+    /// The variable.
+    pub object: String,
+    /// Who had called, innermost first; only the place itself if nobody looked closer.
+    pub stack: Vec<String>,
+    /// The locks that the thread held, as far as calls show them.
+    pub locks: Vec<String>,
+}
+
+/// A race, told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldRace {
+    /// The earlier access.
+    pub first: ToldAccess,
+    /// The later one.
+    pub second: ToldAccess,
+    /// How many races there are between the two places.
+    pub count: u64,
+    /// The two places, the smaller first: the same race has the same ones.
+    #[serde(skip)]
+    pub places: Vec<Place>,
+}
+
+impl ToldRace {
+    /// In one line, without stacks.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!(
+            "{}: {}; {}",
+            self.first.object,
+            self.first.short(),
+            self.second.short()
+        )
+    }
+
+    /// As the two threads of a failure.
+    pub(crate) fn threads(&self) -> Vec<ThreadLine> {
+        [&self.first, &self.second]
+            .map(|access| ThreadLine {
+                thread: access.thread.clone(),
+                doing: access.deed(),
+                stack: access.stack.clone(),
+            })
+            .into()
+    }
+
+    /// As the message of a failure.
+    pub(crate) fn message(&self) -> String {
+        let [first, second] = [&self.first, &self.second];
+        format!(
+            "{} {} {} and {} {} it, and nothing orders the two",
+            first.thread, first.kind, first.object, second.thread, second.kind
+        )
+    }
+}
+
+impl ToldAccess {
+    fn deed(&self) -> String {
+        match self.locks.is_empty() {
+            true => format!("{} {}", self.kind, self.object),
+            false => format!(
+                "{} {}, holding {}",
+                self.kind,
+                self.object,
+                self.locks.join(", ")
+            ),
+        }
+    }
+
+    fn short(&self) -> String {
+        let place = self.stack.first().map_or("?", String::as_str);
+        format!("{} {} in {place}", self.thread, self.kind)
+    }
+}
+
+/// Tells the races of a run, each with the place alone.
+#[must_use]
+pub fn tell(detail: &Detail, atlas: &mut Atlas) -> Vec<ToldRace> {
+    atlas.update(&detail.objects);
+    let found = races(&detail.trace);
+    let told = found.iter().map(|race| told(race, detail, atlas, &[]));
+    told.collect()
+}
+
+/// Tells the races of a run with their stacks, for which `again` makes it once
+/// more, keeping the stacks at these events.
+pub(crate) fn look_closer(
+    detail: &Detail,
+    atlas: &mut Atlas,
+    again: &mut dyn FnMut(Vec<u64>) -> Result<RunReport, ExploreError>,
+) -> Result<Vec<ToldRace>, ExploreError> {
+    atlas.update(&detail.objects);
+    let found = races(&detail.trace);
+    let mut events: Vec<usize> = found.iter().flat_map(|r| [r.first, r.second]).collect();
+    events.sort_unstable();
+    events.dedup();
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let report = again(events.iter().map(|&event| event as u64).collect())?;
+    let stacks = report.detail.unwrap_or_default().stacks;
+    let stacks: Vec<(usize, Vec<PlaceNumber>)> = events.into_iter().zip(stacks).collect();
+    let told = found.iter().map(|race| told(race, detail, atlas, &stacks));
+    Ok(told.collect())
+}
+
+pub(crate) fn told(
+    race: &Race,
+    detail: &Detail,
+    atlas: &mut Atlas,
+    stacks: &[(usize, Vec<PlaceNumber>)],
+) -> ToldRace {
+    let [first, second] = [race.first, race.second].map(|event| {
+        let stack = stacks.iter().find(|(position, _)| *position == event);
+        access(
+            event,
+            detail,
+            atlas,
+            stack.map_or(&[], |(_, frames)| frames),
+        )
+    });
+    ToldRace {
+        first,
+        second,
+        count: race.count,
+        places: places(race, &detail.trace, atlas),
+    }
+}
+
+/// What makes two races the same.
+pub(crate) fn places(race: &Race, steps: &[Step], atlas: &mut Atlas) -> Vec<Place> {
+    let mut places =
+        [race.first, race.second].map(|event| atlas.lasting_place(steps[event].operation.place));
+    places.sort();
+    places.into()
+}
+
+fn access(event: usize, detail: &Detail, atlas: &mut Atlas, frames: &[PlaceNumber]) -> ToldAccess {
+    let step = &detail.trace[event];
+    let place = step.operation.place;
+    let stack = match frames {
+        [] => vec![written_spot(atlas, place).to_string()],
+        frames => stack(frames, place, atlas),
+    };
+    let mut names = Names::new(atlas, &detail.threads, &detail.trace);
+    let locks = locks_held(&detail.trace, event).into_iter();
+    ToldAccess {
+        thread: names.thread(step.thread),
+        kind: match step.operation.kind {
+            EventKind::Write => "writes",
+            EventKind::Update => "updates",
+            _ => "reads",
+        },
+        object: names.object(&step.operation),
+        stack,
+        locks: locks
+            .map(|lock| names.object(&detail.trace[lock].operation))
+            .collect(),
+    }
+}

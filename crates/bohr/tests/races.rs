@@ -1,0 +1,117 @@
+//! Data races are told, or are failures, as the user wants it: what orders
+//! accesses is what the language says, not what this machine does.
+
+mod controlled;
+
+use controlled::{Folder, read_source};
+use serde_json::{Value, json};
+
+/// `file:line` of a marker in the program.
+fn marker(name: &str) -> String {
+    let source = read_source("unordered");
+    let marker = format!("marker: {name}");
+    let number = source.lines().position(|line| line.contains(&marker));
+    format!("unordered.c:{}", 1 + number.expect("a line of the program"))
+}
+
+fn built() -> Folder {
+    let folder = Folder::empty();
+    folder.build("unordered", &[]);
+    folder
+}
+
+/// A hunt in which races are failures.
+fn hunt(folder: &Folder, way: &str, code: i32) -> Value {
+    let common = ["hunt", "--json", "--runs", "300", "--races", "fail"];
+    let words = [&common[..], &["--", "./program", way]].concat();
+    folder.bohr(&words).expect(code).json()
+}
+
+#[test]
+fn what_orders_accesses_is_what_the_language_says() {
+    let folder = built();
+    for way in ["release-acquire", "fences", "lock"] {
+        assert_eq!(hunt(&folder, way, 0)["races"], json!([]), "{way}");
+    }
+    for way in ["relaxed", "other-lock"] {
+        assert_eq!(hunt(&folder, way, 1)["kind"], "data-race", "{way}");
+    }
+}
+
+#[test]
+fn a_race_is_a_bug_with_two_places_that_replays() {
+    let folder = built();
+    let found = hunt(&folder, "other-lock", 1);
+    assert_eq!(found["reproduced"], true, "{found}");
+    let race = &found["races"][0];
+    for (access, kind, lock, name) in [
+        (&race["first"], "writes", "left", "sent"),
+        (&race["second"], "reads", "right", "received"),
+    ] {
+        assert_eq!(access["kind"], kind);
+        assert_eq!(access["object"], "message");
+        assert_eq!(access["locks"], json!([lock]));
+        let innermost = access["stack"][0].as_str().unwrap();
+        assert!(innermost.ends_with(&marker(name)), "{access}");
+    }
+    for backend in ["fiber", "threads"] {
+        let words = [
+            "replay",
+            "program.bohr",
+            "--times",
+            "20",
+            "--backend",
+            backend,
+        ];
+        folder.bohr(&words).expect(0);
+    }
+    // Whoever comes first, it is the same race.
+    let simpler = folder.bohr(&["simplify", "program.bohr", "--json"]);
+    assert_eq!(simpler.expect(0).json()["preemptive_after"], 0);
+    folder.bohr(&["replay", "program.bohr"]).expect(0);
+}
+
+#[test]
+fn a_race_that_is_reported_is_no_failure() {
+    let folder = built();
+    let words = [
+        "hunt",
+        "--json",
+        "--runs",
+        "60",
+        "--",
+        "./program",
+        "relaxed",
+    ];
+    let found = folder.bohr(&words).expect(0).json();
+    assert_eq!(found["races"][0]["first"]["object"], "message", "{found}");
+    let text = folder.bohr(&["hunt", "--runs", "60", "--", "./program", "relaxed"]);
+    let text = text.expect(0).text();
+    assert!(text.contains("message: 0:1 writes in sender"), "{text}");
+    let run = folder.bohr(&[
+        "run",
+        "--json",
+        "--strategy",
+        "sequential",
+        "--",
+        "./program",
+        "relaxed",
+    ]);
+    assert_eq!(run.expect(0).json()["races"][0]["count"], 1);
+}
+
+#[test]
+fn libraries_order_too() {
+    let folder = Folder::empty();
+    folder.build_cpp("ordered_by_libraries");
+    let found = hunt(&folder, "", 0);
+    assert_eq!(found["races"], json!([]));
+}
+
+#[test]
+fn accesses_that_are_not_seen_cannot_race() {
+    let folder = Folder::with("unordered", &[]);
+    let words = ["hunt", "--races", "fail", "--", "./program", "relaxed"];
+    let refusal = folder.bohr(&words).expect(2);
+    assert!(refusal.messages().contains("build it with"), "{refusal}");
+}
