@@ -23,12 +23,14 @@
 mod job;
 mod omission;
 mod point;
+mod probe;
 mod recorded;
 mod report;
 
 pub use job::{Backend, Detailing, Job, Limits, Output, Policy};
 pub use omission::{GateReference, Omissions, OmittedPasses, Passes};
 pub use point::{ForkPoint, Obstacle};
+pub use probe::{Probed, Probes, Sighting};
 pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
 

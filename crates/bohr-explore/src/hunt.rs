@@ -205,17 +205,16 @@ fn confirm(
 ) -> Result<Finding, ExploreError> {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let look = replay::once(subject, &bug, &go_on)?;
-    if bug.signature.kind == FailureKind::DataRace
-        && let Some(race) = look
-            .races
-            .iter()
-            .find(|race| race.places == bug.signature.cycle)
+    let is_it = |race: &&ToldRace| race.places == bug.signature.cycle;
+    if let (FailureKind::DataRace, Some(race)) =
+        (&bug.signature.kind, look.closer.races.iter().find(is_it))
     {
         bug.threads = race.threads();
     }
+    bug.threads.splice(0..0, look.closer.block);
     bug.sources = look.sources;
     bug.printed = look.printed;
-    for race in look.races {
+    for race in look.closer.races {
         races.insert(race.places.clone(), race);
     }
     Ok(Finding {

@@ -10,6 +10,7 @@
 mod atlas;
 pub mod bug_file;
 pub mod check;
+mod closer;
 mod distinct;
 mod error;
 pub mod hunt;
@@ -28,6 +29,7 @@ mod verdict;
 mod whole_file;
 
 pub use atlas::{Atlas, Spot};
+pub use closer::{Closer, look_closer};
 pub use distinct::Distinct;
 pub use error::ExploreError;
 pub use knowledge::Knowledge;

@@ -2,13 +2,13 @@
 
 use crate::atlas::Atlas;
 use crate::bug_file::ThreadLine;
-use crate::error::ExploreError;
 use crate::names::Names;
 use crate::verdict::{stack, written_spot};
-use bohr_event::control::{Detail, RunReport, Step};
+use bohr_event::control::{Detail, Step};
 use bohr_event::{EventKind, Place, PlaceNumber};
 use bohr_explain::{Race, locks_held, races};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One of the two accesses of a race.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,51 +91,33 @@ impl ToldAccess {
     }
 }
 
+/// Stacks of events, by position.
+pub(crate) type Stacks = BTreeMap<u64, Vec<PlaceNumber>>;
+
 /// Tells the races of a run, each with the place alone.
 #[must_use]
 pub fn tell(detail: &Detail, atlas: &mut Atlas) -> Vec<ToldRace> {
     atlas.update(&detail.objects);
     let found = races(&detail.trace);
-    let told = found.iter().map(|race| told(race, detail, atlas, &[]));
+    let told = found
+        .iter()
+        .map(|race| told(race, detail, atlas, &Stacks::new()));
     told.collect()
 }
 
-/// Tells the races of a run with their stacks, for which `again` makes it once
-/// more, keeping the stacks at these events.
-pub(crate) fn look_closer(
-    detail: &Detail,
-    atlas: &mut Atlas,
-    again: &mut dyn FnMut(Vec<u64>) -> Result<RunReport, ExploreError>,
-) -> Result<Vec<ToldRace>, ExploreError> {
-    atlas.update(&detail.objects);
-    let found = races(&detail.trace);
-    let mut events: Vec<usize> = found.iter().flat_map(|r| [r.first, r.second]).collect();
+/// The events of races, ascending.
+pub(crate) fn events(races: &[Race]) -> Vec<u64> {
+    let both = |race: &Race| [race.first as u64, race.second as u64];
+    let mut events: Vec<u64> = races.iter().flat_map(both).collect();
     events.sort_unstable();
     events.dedup();
-    if events.is_empty() {
-        return Ok(Vec::new());
-    }
-    let report = again(events.iter().map(|&event| event as u64).collect())?;
-    let stacks = report.detail.unwrap_or_default().stacks;
-    let stacks: Vec<(usize, Vec<PlaceNumber>)> = events.into_iter().zip(stacks).collect();
-    let told = found.iter().map(|race| told(race, detail, atlas, &stacks));
-    Ok(told.collect())
+    events
 }
 
-pub(crate) fn told(
-    race: &Race,
-    detail: &Detail,
-    atlas: &mut Atlas,
-    stacks: &[(usize, Vec<PlaceNumber>)],
-) -> ToldRace {
+pub(crate) fn told(race: &Race, detail: &Detail, atlas: &mut Atlas, stacks: &Stacks) -> ToldRace {
     let [first, second] = [race.first, race.second].map(|event| {
-        let stack = stacks.iter().find(|(position, _)| *position == event);
-        access(
-            event,
-            detail,
-            atlas,
-            stack.map_or(&[], |(_, frames)| frames),
-        )
+        let frames = stacks.get(&(event as u64));
+        access(event, detail, atlas, frames.map_or(&[], Vec::as_slice))
     });
     ToldRace {
         first,

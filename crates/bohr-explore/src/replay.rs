@@ -10,8 +10,8 @@ pub use held::hold;
 
 use crate::atlas::Atlas;
 use crate::bug_file::{Bug, Races};
+use crate::closer::{Closer, look_closer};
 use crate::error::ExploreError;
-use crate::race::{self, ToldRace};
 use crate::server::{Server, Voice};
 use crate::sources::{self, Source};
 use crate::subject::Subject;
@@ -68,8 +68,9 @@ pub struct Look {
     pub sources: Vec<Source>,
     /// The last lines that it prints.
     pub printed: String,
-    /// Its data races, unless nobody wants to know.
-    pub races: Vec<ToldRace>,
+    /// Stacks within the run: of its data races, unless nobody wants to know, and
+    /// of what was done before with a heap block that is misused.
+    pub closer: Closer,
 }
 
 /// Bytes of output that are looked at, and lines that are kept.
@@ -91,20 +92,18 @@ pub fn once(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Lo
     };
     let report = subject.run_once(&mut server, job.clone(), go_on)?;
     let reproduction = compare(&report, bug, &mut atlas);
-    let detail = report.detail.unwrap_or_default();
-    let mut again = |stacks_at| {
+    let mut again = |probes| {
         let job = Job {
-            stacks_at,
+            probes,
             ..job.clone()
         };
         subject.run_once(&mut server, job, go_on)
     };
-    let races = match subject.oracle.races {
-        Races::Ignored => Vec::new(),
-        Races::Reported | Races::Failures => race::look_closer(&detail, &mut atlas, &mut again)?,
-    };
+    let with_races = subject.oracle.races != Races::Ignored;
+    let closer = look_closer(&report, with_races, &mut atlas, &mut again)?;
+    let detail = report.detail.unwrap_or_default();
     Ok(Look {
-        races,
+        closer,
         reproduction,
         sources: sources::gather(&detail.trace, &mut atlas),
         printed: last_lines(&detail.output),

@@ -6,7 +6,7 @@ use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::target::Target;
 use bohr_event::control::{
-    Backend, Detailing, Job, Limits, LoadedObject, Omissions, Output, Policy, RunReport,
+    Backend, Detailing, Job, Limits, LoadedObject, Omissions, Output, Policy, Probes, RunReport,
 };
 use bohr_program::Program;
 use bohr_schedule::Plan;
@@ -133,7 +133,7 @@ impl Subject {
             policy: self.policy,
             hold: false,
             without: Omissions::default(),
-            stacks_at: Vec::new(),
+            probes: Probes::default(),
         }
     }
 

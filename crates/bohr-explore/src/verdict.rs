@@ -110,7 +110,7 @@ fn raced(detail: &Detail, wanted: Option<&Signature>, atlas: &mut Atlas) -> Opti
         .iter()
         .position(|signature| Some(signature) == wanted);
     let position = position.unwrap_or(0);
-    let told = race::told(found.get(position)?, detail, atlas, &[]);
+    let told = race::told(found.get(position)?, detail, atlas, &Default::default());
     Some(Verdict {
         signature: signatures.swap_remove(position),
         message: told.message(),

@@ -25,6 +25,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
     trace(job);
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
+    probe::begin(&job.probes);
     hold::set(job.hold);
     REPORTING.begin(job, ledger);
     lifecycle::add_main_thread();
@@ -45,6 +46,5 @@ pub fn resume(task: &'static Task, seed: u64, ledger: Ledger) {
 fn trace(job: &Job) {
     let tracing = job.trace != Detailing::Never;
     RECORD.begin(if tracing { job.trace_limit } else { 0 });
-    probe::begin(&job.stacks_at);
     ENGINE.trace(tracing);
 }

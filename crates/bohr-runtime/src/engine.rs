@@ -277,7 +277,7 @@ impl Engine {
         LAST_PLACE.set(0);
         self.last.set(Some(operation));
         if self.tracing.get() {
-            probe::look(self.events() - 1, self.current());
+            probe::look(self.events() - 1);
             RECORD.step(self.current.get(), operation);
         }
     }

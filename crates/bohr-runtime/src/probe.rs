@@ -1,52 +1,98 @@
-//! Stacks of events that somebody asked for: a trace tells where every event
+//! Stacks of moments that somebody asked for: a trace tells where every event
 //! was, and of a few of them one wants to know who had called.
 
-use crate::{carrier::CarrierOnly, thread::Thread, unwind, verdict};
-use alloc::vec::Vec;
-use bohr_event::PlaceNumber;
+use crate::{carrier::CarrierOnly, engine::ENGINE, unwind, verdict};
+use bohr_event::control::{Probed, Probes, Sighting};
 use core::cell::{Cell, RefCell};
 
 struct Probe {
-    /// Positions of events, ascending.
-    wanted: RefCell<Vec<u64>>,
-    /// The next one; `u64::MAX` if there is none.
+    wanted: RefCell<Probes>,
+    /// The next event; `u64::MAX` if there is none.
     next: Cell<u64>,
-    taken: RefCell<Vec<Vec<PlaceNumber>>>,
+    /// The address whose block is watched, or 0.
+    block: Cell<usize>,
+    seen: RefCell<Probed>,
 }
 
 #[unsafe(link_section = "bohr_hot")]
 static PROBE: CarrierOnly<Probe> = CarrierOnly::new(Probe {
-    wanted: RefCell::new(Vec::new()),
+    wanted: RefCell::new(Probes {
+        events: alloc::vec::Vec::new(),
+        block: None,
+    }),
     next: Cell::new(u64::MAX),
-    taken: RefCell::new(Vec::new()),
+    block: Cell::new(0),
+    seen: RefCell::new(Probed {
+        events: alloc::vec::Vec::new(),
+        allocated: None,
+        freed: None,
+    }),
 });
 
-/// Sets the events of a run whose stacks are kept.
-pub fn begin(positions: &[u64]) {
-    *PROBE.wanted.borrow_mut() = positions.to_vec();
-    PROBE
-        .next
-        .set(positions.first().copied().unwrap_or(u64::MAX));
+/// Sets what a run is asked for.
+pub fn begin(probes: &Probes) {
+    let first = probes.events.first().copied();
+    PROBE.next.set(first.unwrap_or(u64::MAX));
+    PROBE.block.set(probes.block.unwrap_or(0) as usize);
+    *PROBE.wanted.borrow_mut() = probes.clone();
 }
 
-/// The running thread executes the event at this position.
+/// The running thread executes the event at this position of the trace.
 #[inline]
-pub fn look(position: u64, thread: &Thread) {
+pub fn look(position: u64) {
     if position == PROBE.next.get() {
-        take(thread);
+        note_event();
+    }
+}
+
+/// The running thread has been given a heap block.
+#[inline]
+pub fn allocated(start: usize, size: usize) {
+    if PROBE.block.get().wrapping_sub(start) < size {
+        note_block(true);
+    }
+}
+
+/// The running thread gives a heap block back.
+#[inline]
+pub fn freed(start: usize, size: usize) {
+    if PROBE.block.get().wrapping_sub(start) < size {
+        note_block(false);
     }
 }
 
 #[cold]
-fn take(thread: &Thread) {
-    let frames = verdict::program_frames(unwind::Registers::here(), thread);
-    let mut taken = PROBE.taken.borrow_mut();
-    taken.push(frames);
-    let next = PROBE.wanted.borrow().get(taken.len()).copied();
+fn note_event() {
+    let sighting = sighting();
+    let mut seen = PROBE.seen.borrow_mut();
+    seen.events.push(sighting);
+    let wanted = PROBE.wanted.borrow();
+    let next = wanted.events.get(seen.events.len()).copied();
     PROBE.next.set(next.unwrap_or(u64::MAX));
 }
 
-/// What was kept.
-pub fn taken() -> Vec<Vec<PlaceNumber>> {
-    PROBE.taken.borrow().clone()
+#[cold]
+fn note_block(begins: bool) {
+    let sighting = Some(sighting());
+    let mut seen = PROBE.seen.borrow_mut();
+    if begins {
+        seen.allocated = sighting;
+        seen.freed = None;
+    } else {
+        seen.freed = sighting;
+    }
+}
+
+#[inline(never)]
+fn sighting() -> Sighting {
+    let thread = ENGINE.current();
+    Sighting {
+        thread: thread.index,
+        frames: verdict::program_frames(unwind::Registers::here(), thread),
+    }
+}
+
+/// What has been seen.
+pub fn seen() -> Probed {
+    PROBE.seen.borrow().clone()
 }

@@ -146,6 +146,7 @@ pub fn fits(shape: &Job, job: &Job) -> bool {
 }
 
 /// What the template does next.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Next {
     /// This job, or the one that comes.
     Job(Option<Request>),

@@ -170,7 +170,7 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
         notices: notices::list(),
         left_out: gates::left_out(),
         passes: gates::passes(),
-        stacks: probe::taken(),
+        probed: probe::seen(),
     })
 }
 

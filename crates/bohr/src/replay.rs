@@ -110,7 +110,7 @@ fn races(
     if subject.oracle.races == Races::Ignored {
         subject.oracle.races = Races::Reported;
     }
-    Ok(once(&subject, bug, go_on)?.races)
+    Ok(once(&subject, bug, go_on)?.closer.races)
 }
 
 fn as_json(bug: &Bug, replays: &Replays, races: &[ToldRace]) -> serde_json::Value {

@@ -7,7 +7,7 @@ use crate::control::{
 use crate::outcome::Outcome;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output, RunReport};
 use bohr_explore::bug_file::Races;
-use bohr_explore::{ToldRace, Verdict, Voice, judge, race};
+use bohr_explore::{ToldRace, Verdict, Voice, judge, look_closer};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -57,10 +57,21 @@ pub fn run(args: &Args) -> Outcome {
         without: args.omissions.omissions(&subject)?,
         ..job
     };
-    let report = subject.run_once(&mut server, job, &go_on)?;
-    let verdict = judge(&report, &subject.oracle, &mut atlas);
-    let races = report.detail.as_ref();
-    let races = races.map_or_else(Vec::new, |detail| race::tell(detail, &mut atlas));
+    let report = subject.run_once(&mut server, job.clone(), &go_on)?;
+    let mut verdict = judge(&report, &subject.oracle, &mut atlas);
+    let mut again = |probes| {
+        let job = Job {
+            probes,
+            output: Output::Discard,
+            ..job.clone()
+        };
+        subject.run_once(&mut server, job, &go_on)
+    };
+    let closer = look_closer(&report, true, &mut atlas, &mut again)?;
+    let races = closer.races;
+    if let Some(verdict) = &mut verdict {
+        verdict.threads.splice(0..0, closer.block);
+    }
     if args.json {
         println!("{}", as_json(args, &report, verdict.as_ref(), &races));
     }

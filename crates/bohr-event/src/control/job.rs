@@ -1,6 +1,6 @@
 //! What the explorer wants run, and how.
 
-use super::Omissions;
+use super::{Omissions, Probes};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ pub struct Job {
     pub hold: bool,
     /// What is left out of the runs.
     pub without: Omissions,
-    /// Events of which a traced run keeps the stack: positions in its trace, ascending.
-    pub stacks_at: Vec<u64>,
+    /// Of which moments the runs keep the stack.
+    pub probes: Probes,
 }
 
 /// Which runs report more than their outcome.

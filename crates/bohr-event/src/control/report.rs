@@ -1,6 +1,6 @@
 //! What the runtime tells about the runs it made.
 
-use super::Passes;
+use super::{Passes, Probed};
 use crate::{EventKind, FailureKind, Operation, PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -121,9 +121,8 @@ pub struct Detail {
     pub left_out: Vec<ThreadIndex>,
     /// Passes through gates that the job names or has counted.
     pub passes: Vec<Passes>,
-    /// The stacks that [`Job::stacks_at`](super::Job::stacks_at) asks for, as far
-    /// as the run came: innermost frame first.
-    pub stacks: Vec<Vec<PlaceNumber>>,
+    /// What the job's probes have seen.
+    pub probed: Probed,
 }
 
 /// One executed event.

@@ -7,7 +7,7 @@ use crate::{
     engine::{ENGINE, operation},
     heap::{self, Misuse},
     objects::{self, OBJECTS},
-    verdict,
+    probe, verdict,
 };
 use bohr_event::{EventKind, FailureKind, Operation};
 use core::{ffi::c_void, ptr};
@@ -19,7 +19,7 @@ const USUAL: usize = 16;
 /// can what others do with a block be told from what its owner does. Calls from
 /// inside a library are none: a switch there could leave its locks taken.
 fn note(kind: EventKind, address: usize, size: usize, place: u64) {
-    if control::is_on() && objects::is_site(place) {
+    if objects::is_site(place) && control::is_on() {
         ENGINE.step(Operation {
             size: u32::try_from(size).unwrap_or(u32::MAX),
             ..operation(kind, address, place)
@@ -33,9 +33,16 @@ fn allocate(size: usize, alignment: usize, place: u64) -> *mut c_void {
         // SAFETY: `errno` is always there.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
     } else {
-        note(EventKind::Alloc, address, size, place);
+        given_out(address, size, place);
     }
     address as *mut c_void
+}
+
+fn given_out(address: usize, size: usize, place: u64) {
+    if control::is_on() {
+        probe::allocated(address, size.max(1));
+        note(EventKind::Alloc, address, size, place);
+    }
 }
 
 fn zeroed(size: usize, place: u64) -> *mut c_void {
@@ -51,12 +58,11 @@ fn give_back(block: *mut c_void, place: u64) {
     if block.is_null() {
         return;
     }
-    note(
-        EventKind::Free,
-        block as usize,
-        heap::usable(block as usize),
-        place,
-    );
+    let usable = heap::usable(block as usize);
+    note(EventKind::Free, block as usize, usable, place);
+    if control::is_on() {
+        probe::freed(block as usize, usable);
+    }
     if let Err(misuse) = heap::release(block as usize) {
         refuse(misuse, block as usize, place);
     }
@@ -145,7 +151,7 @@ interpose! {
         if found == 0 {
             return libc::ENOMEM;
         }
-        note(EventKind::Alloc, found, size, place);
+        given_out(found, size, place);
         // SAFETY: the program wants the block there.
         unsafe { *block = found as *mut c_void };
         0

@@ -5,7 +5,7 @@
 
 use bohr_event::control::{
     Backend, CONTROL_VARIABLE, Detailing, ForkPoint, Job, Limits, Omissions, Outcome, Output,
-    Policy, Ready, Reply, Request, RunReport, frame, frame_length, message,
+    Policy, Probes, Ready, Reply, Request, RunReport, frame, frame_length, message,
 };
 use bohr_schedule::{Plan, Rule};
 use std::{
@@ -163,7 +163,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         policy: Policy::default(),
         hold: false,
         without: Omissions::default(),
-        stacks_at: Vec::new(),
+        probes: Probes::default(),
     }
 }
 

@@ -1,0 +1,83 @@
+//! A closer look at a run: a failure and a trace name places, and of a few moments
+//! one wants the whole stack. The run is the same when it is made again, so it is
+//! made again with probes at those moments.
+
+use crate::atlas::Atlas;
+use crate::bug_file::ThreadLine;
+use crate::error::ExploreError;
+use crate::race::{self, ToldRace};
+use crate::verdict::stack;
+use bohr_event::control::{Detail, Outcome, Probes, RunReport, Sighting};
+use bohr_event::{FailureKind, ThreadPath};
+use bohr_explain::races;
+
+/// What a closer look shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Closer {
+    /// The run's data races, each access with its stack.
+    pub races: Vec<ToldRace>,
+    /// Who freed and who allocated the heap block that was misused.
+    pub block: Vec<ThreadLine>,
+}
+
+/// Looks closer at a run; with `with_races` at its races, too, for which it must
+/// have been traced. `again` makes the run once more, with these probes.
+///
+/// # Errors
+/// If the run cannot be made again.
+pub fn look_closer(
+    report: &RunReport,
+    with_races: bool,
+    atlas: &mut Atlas,
+    again: &mut dyn FnMut(Probes) -> Result<RunReport, ExploreError>,
+) -> Result<Closer, ExploreError> {
+    let Some(detail) = &report.detail else {
+        return Ok(Closer::default());
+    };
+    atlas.update(&detail.objects);
+    let found = match with_races {
+        true => races(&detail.trace),
+        false => Vec::new(),
+    };
+    let probes = Probes {
+        events: race::events(&found),
+        block: misused(&report.outcome),
+    };
+    if probes == Probes::default() {
+        return Ok(Closer::default());
+    }
+    let probed = again(probes.clone())?.detail.unwrap_or_default().probed;
+    let frames = probed.events.into_iter().map(|sighting| sighting.frames);
+    let stacks = probes.events.into_iter().zip(frames).collect();
+    let told = found.iter();
+    Ok(Closer {
+        races: told
+            .map(|race| race::told(race, detail, atlas, &stacks))
+            .collect(),
+        block: [("freed", &probed.freed), ("allocated", &probed.allocated)]
+            .into_iter()
+            .filter_map(|(verb, sighting)| Some(line(verb, sighting.as_ref()?, detail, atlas)))
+            .collect(),
+    })
+}
+
+/// The address in a heap block that the failure is about.
+fn misused(outcome: &Outcome) -> Option<u64> {
+    match outcome {
+        Outcome::Failed(failure) => match failure.kind {
+            FailureKind::UseAfterFree | FailureKind::DoubleFree => Some(failure.address),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn line(verb: &str, sighting: &Sighting, detail: &Detail, atlas: &mut Atlas) -> ThreadLine {
+    let path: Option<&ThreadPath> = detail.threads.get(sighting.thread.position());
+    let place = sighting.frames.first().copied().unwrap_or_default();
+    ThreadLine {
+        thread: path.map_or_else(String::new, ToString::to_string),
+        doing: format!("had {verb} the block"),
+        stack: stack(&sighting.frames, place, atlas),
+    }
+}

@@ -1,0 +1,67 @@
+//! A heap block that is used after it was freed, or freed twice, is told with who
+//! freed it and who had allocated it.
+
+mod controlled;
+
+use controlled::{Folder, read_source};
+use serde_json::Value;
+
+/// `file:line` of a marker in the program.
+fn marker(name: &str) -> String {
+    let source = read_source("freed");
+    let marker = format!("marker: {name}");
+    let number = source.lines().position(|line| line.contains(&marker));
+    format!("freed.c:{}", 1 + number.expect("a line of the program"))
+}
+
+/// The stack of the thread that did this.
+fn stack(found: &Value, doing: &str) -> Vec<String> {
+    let lines = found["stacks"].as_array().expect("stacks");
+    let line = lines.iter().find(|line| line["doing"] == doing);
+    let line = line.unwrap_or_else(|| panic!("{doing}: {found}"));
+    serde_json::from_value(line["stack"].clone()).expect("an array of texts")
+}
+
+fn tells_both(found: &Value, kind: &str) {
+    assert_eq!(found["kind"], kind, "{found}");
+    assert_eq!(found["reproduced"], true, "{found}");
+    let freed = stack(found, "had freed the block");
+    assert!(freed[0].ends_with(&marker("freed")), "{freed:?}");
+    assert!(
+        freed[1].starts_with("owner") || freed[1].starts_with("user"),
+        "{freed:?}"
+    );
+    let made = stack(found, "had allocated the block");
+    assert!(made[0].ends_with(&marker("made")), "{made:?}");
+    assert!(made[1].starts_with("main"), "{made:?}");
+}
+
+#[test]
+fn a_use_after_free_names_both_stacks() {
+    let folder = Folder::empty();
+    folder.build("freed", &["-fno-inline", "-fno-optimize-sibling-calls"]);
+    let words = ["hunt", "--json", "--", "./program"];
+    tells_both(&folder.bohr(&words).expect(1).json(), "use-after-free");
+    // The bug file keeps them.
+    let told = folder.bohr(&["replay", "program.bohr"]).expect(0).text();
+    for part in ["0:2 had freed the block", "0 had allocated the block"] {
+        assert!(told.contains(part), "{told}");
+    }
+    let words = [
+        "run",
+        "--strategy",
+        "sequential",
+        "--",
+        "./program",
+        "again",
+    ];
+    let told = folder.bohr(&words).expect(1).messages();
+    assert!(told.contains("0:1 had freed the block"), "{told}");
+}
+
+#[test]
+fn so_does_a_double_free_in_a_program_that_bohr_did_not_build() {
+    let folder = Folder::with("freed", &["-fno-inline", "-fno-optimize-sibling-calls"]);
+    let words = ["hunt", "--json", "--", "./program", "again"];
+    tells_both(&folder.bohr(&words).expect(1).json(), "double-free");
+}
