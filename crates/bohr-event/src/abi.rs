@@ -44,8 +44,9 @@
 //!
 //! The other thunks save what they and the hook may change, put the arguments
 //! into `edi`, `rsi`, `rdx`, `rcx` and the site base into `r11d`, and call
-//! through the hook table with the stack aligned as in any C call. The hook may
-//! change `rax`, `r11` and the flags; it must preserve every other register.
+//! through the hook table. A function can come by a site before it has made its
+//! frame: a hook that needs an aligned stack aligns it. The hook may change
+//! `rax`, `r11` and the flags; it must preserve every other register.
 //!
 //! *Vector registers are included* in all of that as far as [`Module::vectors`]
 //! says: the program's compiler does not know that there is a call. Return

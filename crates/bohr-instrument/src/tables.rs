@@ -190,7 +190,7 @@ fn saving_thunk(text: &mut String, thunk: &Thunk) {
     push(text, "rax");
     saved.iter().for_each(|register| push(text, register));
     words += 2 + saved.len() as u32;
-    // The stack was aligned at the site.
+    // Aligned wherever the function has made its frame.
     let padding = words % 2 * 8;
     let above = (2 + saved.len() as u32) * 8 + padding;
     if padding > 0 {

@@ -20,6 +20,7 @@ use crate::link::origin::SCRATCH;
 use crate::links::PrivateLinks;
 use crate::process;
 use crate::toolchain::LLVM_MAJOR;
+use bohr_bundle::FormatVersion;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -73,7 +74,12 @@ fn describe_version(mut command: Command) -> Result<ExitCode, BuildError> {
         .map_err(|source| process::not_started(&command, source))?;
     let mut text = output.stdout;
     check_llvm(command.get_program(), &String::from_utf8_lossy(&text))?;
-    text.extend_from_slice(format!("bohr: {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
+    let own = format!(
+        "bohr: {}, bundles of format {}\n",
+        env!("CARGO_PKG_VERSION"),
+        FormatVersion::CURRENT
+    );
+    text.extend_from_slice(own.as_bytes());
     // cargo reports an answer that did not arrive.
     let _ = std::io::stdout().write_all(&text);
     Ok(process::exit_code(output.status))
