@@ -179,7 +179,8 @@ const RUST: &str = r#"use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
 static RAN: AtomicU32 = AtomicU32::new(0);
 fn main() {
-    let nothing = thread::spawn(|| { RAN.fetch_add(1, SeqCst); });
+    let given = vec![1];
+    let nothing = thread::spawn(move || { RAN.fetch_add(given[0], SeqCst); });
     let number = thread::spawn(|| { RAN.fetch_add(10, SeqCst); 7_i64 });
     let owned = thread::spawn(|| { RAN.fetch_add(100, SeqCst); String::from("seven") });
     nothing.join().unwrap();
@@ -222,9 +223,11 @@ fn threads_of_rust() {
         assert_eq!(has_gate, thread != "0:3", "{ended}");
     }
     let told = folder
-        .bohr(&["inspect", "target/release/threads"])
+        .bohr(&["inspect", "--gates", "target/release/threads"])
         .expect(0)
         .text();
+    let forgetful = told.matches("does not drop what its closure holds").count();
+    assert_eq!(forgetful, 1, "one closure holds something\n{told}");
     assert!(
         told.contains("it returns a value of type alloc::string::String"),
         "{told}"

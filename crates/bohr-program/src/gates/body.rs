@@ -14,7 +14,8 @@
 //!
 //! Leaving out a body is to return at once, so its result needs a neutral value
 //! ([`super::neutral`]). What a Rust closure would have dropped at its end is
-//! not dropped.
+//! not dropped ([`super::Gate::forgets`]): the code that would do so is part of
+//! the closure, and how the closure is passed is only known to rustc.
 
 use super::neutral;
 use crate::attribute::FunctionFlags;
@@ -26,6 +27,9 @@ use crate::program::Program;
 use crate::types::Type;
 use std::collections::BTreeSet;
 use std::fmt;
+
+/// What the linkage name of a Rust thread's body has in it.
+const RUST_BODY: &str = "__rust_begin_short_backtrace";
 
 /// What a body returns when it is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +150,7 @@ impl Started {
 
     fn kind(&self, program: &Program, function: FunctionNumber, name: &str) -> Option<Kind> {
         let is_run = name.ends_with("6_M_runEv");
-        if name.contains("__rust_begin_short_backtrace") {
+        if name.contains(RUST_BODY) {
             (!neutral::is_rust_shell(program, function)).then_some(Kind::Rust)
         } else if name.contains("12_Task_setterI") && name.contains("9_M_invokeERKSt9_Any_data") {
             Some(Kind::Task)
@@ -168,6 +172,15 @@ impl Started {
         self.routines.contains(&function)
             || self.through_pointer && facts.address_taken && has_signature(program, function)
     }
+}
+
+/// Whether a function is the body of a Rust thread whose closure holds something.
+pub(super) fn is_given(program: &Program, function: FunctionNumber) -> bool {
+    let facts = &program.functions[function];
+    let signature = &program.types[facts.signature];
+    program.texts[facts.name].contains(RUST_BODY)
+        && matches!(signature, Type::Function { parameters, .. } if !parameters.is_empty())
+        && !neutral::is_rust_function(program, function)
 }
 
 /// What kind of thing around it runs a body.

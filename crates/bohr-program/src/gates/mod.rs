@@ -254,6 +254,13 @@ impl Gate {
         }
     }
 
+    /// Whether it leaves out a closure of Rust that was given something: what
+    /// that is would be dropped by the closure, and is not.
+    #[must_use]
+    pub fn forgets(&self, program: &Program) -> bool {
+        matches!(self.leaves_out, LeavesOut::Body(_)) && body::is_given(program, self.function)
+    }
+
     /// Where it stands in the source, if the debug information tells: of a loop,
     /// its top.
     #[must_use]

@@ -109,6 +109,11 @@ pub(super) fn is_rust_shell(program: &Program, function: FunctionNumber) -> bool
     source_types(program, function).is_some_and(|types| types.starts_with("std::thread::"))
 }
 
+/// Whether a body is known to be a function, which holds nothing.
+pub(super) fn is_rust_function(program: &Program, function: FunctionNumber) -> bool {
+    source_types(program, function).is_some_and(|types| types.starts_with("fn("))
+}
+
 /// The last of types that commas separate, whatever their own brackets hold.
 fn last_of_list(types: &str) -> &str {
     let mut depth = 0_i32;

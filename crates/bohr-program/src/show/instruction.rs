@@ -30,6 +30,15 @@ fn accessed(access: Access) -> String {
 }
 
 impl Shown<'_, (&Body, &Instruction)> {
+    /// Values with commas between them.
+    fn all(&self, values: &[Value]) -> String {
+        let shown = values.iter().map(|value| self.program.show_value(*value));
+        shown
+            .map(|value| value.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
     fn call(&self, out: &mut Formatter<'_>, word: &str, call: CallNumber) -> fmt::Result {
         let (body, instruction) = self.what;
         let call = &body.calls[call];
@@ -39,9 +48,7 @@ impl Shown<'_, (&Body, &Instruction)> {
             "{word} {result} {}(",
             self.program.show_value(call.callee)
         )?;
-        let arguments = body.arguments(call).iter();
-        commas(out, arguments.map(|value| self.program.show_value(*value)))?;
-        out.write_str(")")
+        write!(out, "{})", self.all(body.arguments(call)))
     }
 
     fn terminator(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -133,13 +140,8 @@ impl Shown<'_, (&Body, &Instruction)> {
                 value,
                 access,
             } => {
-                write!(
-                    out,
-                    "store{} {}, {}",
-                    accessed(access),
-                    show(value),
-                    show(address)
-                )
+                let operands = self.all(&[value, address]);
+                write!(out, "store{} {operands}", accessed(access))
             }
             Update {
                 operator,
@@ -147,8 +149,8 @@ impl Shown<'_, (&Body, &Instruction)> {
                 value,
                 access,
             } => {
-                let (order, address) = (accessed(access), show(address));
-                write!(out, "update{order} {operator} {address}, {}", show(value))
+                let operands = self.all(&[address, value]);
+                write!(out, "update{} {operator} {operands}", accessed(access))
             }
             CompareExchange {
                 address,
@@ -161,8 +163,8 @@ impl Shown<'_, (&Body, &Instruction)> {
                 let weak = if weak { " weak" } else { "" };
                 let order = accessed(access);
                 let failure = format!("{failure:?}").to_lowercase();
-                write!(out, "cmpxchg{weak}{order} {failure} {}, ", show(address))?;
-                write!(out, "{}, {}", show(expected), show(desired))
+                let operands = self.all(&[address, expected, desired]);
+                write!(out, "cmpxchg{weak}{order} {failure} {operands}")
             }
             Fence { access } => write!(out, "fence{}", accessed(access)),
             ElementPointer {
@@ -172,16 +174,9 @@ impl Shown<'_, (&Body, &Instruction)> {
                 flags: set,
             } => {
                 let source = self.program.show_type(source);
-                write!(
-                    out,
-                    "getelementptr{} {source}, {}, ",
-                    flags(set),
-                    show(base)
-                )?;
-                commas(
-                    out,
-                    body.values.get(indices).iter().map(|value| show(*value)),
-                )
+                let indices = self.all(body.values.get(indices));
+                let (set, base) = (flags(set), show(base));
+                write!(out, "getelementptr{set} {source}, {base}, {indices}")
             }
             VariableArgument { list } => write!(out, "va_arg {result}, {}", show(list)),
             _ => Ok(()),
@@ -202,43 +197,36 @@ impl Shown<'_, (&Body, &Instruction)> {
                 value,
                 path,
             } => {
-                write!(out, "insertvalue {}, {}, ", show(aggregate), show(value))?;
+                write!(out, "insertvalue {}, ", self.all(&[aggregate, value]))?;
                 commas(out, body.paths.get(path))
             }
             ExtractElement { vector, index } => {
-                write!(out, "extractelement {}, {}", show(vector), show(index))
+                write!(out, "extractelement {}", self.all(&[vector, index]))
             }
             InsertElement {
                 vector,
                 value,
                 index,
             } => {
-                let (vector, value) = (show(vector), show(value));
-                write!(out, "insertelement {vector}, {value}, {}", show(index))
+                write!(out, "insertelement {}", self.all(&[vector, value, index]))
             }
             Shuffle { left, right, mask } => {
-                write!(out, "shufflevector {}, {}, <", show(left), show(right))?;
+                write!(out, "shufflevector {}, <", self.all(&[left, right]))?;
                 let mask = body.paths.get(mask).iter();
                 commas(out, mask.map(|element| element.cast_signed()))?;
                 out.write_str(">")
             }
             LandingPad { clauses, cleanup } => {
-                out.write_str(if cleanup {
-                    "landingpad cleanup"
-                } else {
-                    "landingpad"
-                })?;
-                body.clauses
-                    .get(clauses)
-                    .iter()
-                    .try_for_each(|clause| match clause {
-                        Clause::Catch(what) => {
-                            write!(out, " catch {}", self.program.show_constant(*what))
-                        }
-                        Clause::Filter(what) => {
-                            write!(out, " filter {}", self.program.show_constant(*what))
-                        }
-                    })
+                let cleanup = if cleanup { " cleanup" } else { "" };
+                write!(out, "landingpad{cleanup}")?;
+                let mut clauses = body.clauses.get(clauses).iter();
+                clauses.try_for_each(|clause| {
+                    let (word, what) = match clause {
+                        Clause::Catch(what) => ("catch", what),
+                        Clause::Filter(what) => ("filter", what),
+                    };
+                    write!(out, " {word} {}", self.program.show_constant(*what))
+                })
             }
             _ => Ok(()),
         }
@@ -262,13 +250,8 @@ impl Display for Shown<'_, (&Body, &Instruction)> {
                 left,
                 right,
             } => {
-                write!(
-                    out,
-                    "{operator}{} {result} {}, {}",
-                    flags(set),
-                    show(left),
-                    show(right)
-                )
+                let operands = self.all(&[left, right]);
+                write!(out, "{operator}{} {result} {operands}", flags(set))
             }
             CompareIntegers {
                 predicate,
@@ -276,13 +259,8 @@ impl Display for Shown<'_, (&Body, &Instruction)> {
                 left,
                 right,
             } => {
-                write!(
-                    out,
-                    "icmp{} {predicate} {}, {}",
-                    flags(set),
-                    show(left),
-                    show(right)
-                )
+                let operands = self.all(&[left, right]);
+                write!(out, "icmp{} {predicate} {operands}", flags(set))
             }
             CompareFloats {
                 predicate,
@@ -290,25 +268,16 @@ impl Display for Shown<'_, (&Body, &Instruction)> {
                 left,
                 right,
             } => {
-                write!(
-                    out,
-                    "fcmp{} {predicate} {}, {}",
-                    flags(set),
-                    show(left),
-                    show(right)
-                )
+                let operands = self.all(&[left, right]);
+                write!(out, "fcmp{} {predicate} {operands}", flags(set))
             }
             Cast {
                 operator,
                 flags: set,
                 operand,
             } => {
-                write!(
-                    out,
-                    "{operator}{} {} to {result}",
-                    flags(set),
-                    show(operand)
-                )
+                let (set, operand) = (flags(set), show(operand));
+                write!(out, "{operator}{set} {operand} to {result}")
             }
             Select {
                 condition,
@@ -316,8 +285,7 @@ impl Display for Shown<'_, (&Body, &Instruction)> {
                 otherwise,
                 ..
             } => {
-                let (condition, then) = (show(condition), show(then));
-                write!(out, "select {condition}, {then}, {}", show(otherwise))
+                write!(out, "select {}", self.all(&[condition, then, otherwise]))
             }
             Freeze { operand } => write!(out, "freeze {}", show(operand)),
             Phi { incoming } => {
@@ -330,11 +298,8 @@ impl Display for Shown<'_, (&Body, &Instruction)> {
             }
             Call { call } => self.call(out, "call", call),
             Opaque { what, operands } => {
-                write!(out, "<{}> ", &self.program.texts[what])?;
-                commas(
-                    out,
-                    body.values.get(operands).iter().map(|value| show(*value)),
-                )
+                let operands = self.all(body.values.get(operands));
+                write!(out, "<{}> {operands}", &self.program.texts[what])
             }
             operation if operation.is_terminator() => self.terminator(out),
             StackSlot { .. }

@@ -79,6 +79,8 @@ pub struct GateFacts {
     pub function: String,
     /// Of a loop, its number within the function.
     pub in_loop: Option<String>,
+    /// A closure that is left out does not drop what it holds.
+    pub forgets: bool,
     pub place: Option<PlaceFacts>,
 }
 

@@ -104,6 +104,7 @@ fn gate_facts(program: &Program, gates: &Gates) -> Vec<GateFacts> {
             id: gate.id(program),
             function: function_name(program, gate.function),
             in_loop,
+            forgets: gate.forgets(program),
             place: places(program, gate.location(program)).into_iter().last(),
         }
     });

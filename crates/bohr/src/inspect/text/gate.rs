@@ -37,15 +37,19 @@ pub fn list(out: &mut String, facts: &ProgramFacts) {
     for gate in &facts.gates {
         line!(
             out,
-            "{:>4}  {:<12}  {}  {}  {}",
+            "{:>4}  {:<12}  {}  {}  {}{}",
             gate.number,
             what(gate),
             place(gate.place.as_ref()),
             gate.function,
-            gate.id
+            gate.id,
+            if gate.forgets { FORGETS } else { "" }
         );
     }
 }
+
+/// A sender that is never dropped keeps its receiver waiting, for one.
+const FORGETS: &str = "  (left out, it does not drop what its closure holds)";
 
 fn what(gate: &GateFacts) -> String {
     match &gate.in_loop {
