@@ -1,10 +1,12 @@
 //! `cargo xtask bench control`: what control costs, against plain processes on
-//! the same machine in the same run. Everything is measured through the command
-//! line, as users meet it.
+//! the same machine in the same run. Everything that users meet is measured
+//! through the command line.
 
 mod bohr;
+mod clones;
 
 use crate::bench::Bench;
+use crate::shell;
 use bohr::{Bohr, Build};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -18,10 +20,11 @@ pub const BENCH: Bench = Bench {
 const LEAST_SCHEDULES: f64 = 5_000.0;
 const MOST_TIMES_BARE: f64 = 2.0;
 const MOST_HOOK: f64 = 5.0;
+const MOST_SWITCH: f64 = 50.0;
+const MOST_CHECKPOINT: Duration = Duration::from_micros(300);
 const MOST_GROWTH: f64 = 0.05;
 
 const SCHEDULES: u64 = 20_000;
-const CLONES: u64 = 20_000;
 const WRITES: u64 = 20_000_000;
 const DECISIONS: u64 = 1_000_000;
 const REPLAYS: u64 = 10_000;
@@ -38,7 +41,15 @@ struct Row {
 fn run(_: &[String]) -> Result<(), String> {
     let bohr = Bohr::build()?;
     let mut rows = Vec::new();
-    for part in [schedules, hooks, resident, replays, growth] {
+    for part in [
+        schedules,
+        switches,
+        hooks,
+        checkpoints,
+        resident,
+        replays,
+        growth,
+    ] {
         let new = part(&bohr)?;
         new.iter().for_each(show);
         rows.extend(new);
@@ -74,30 +85,31 @@ fn number(result: &Value, field: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("no number `{field}` in {result}"))
 }
 
-/// Schedules per second, against clones per second.
+/// Schedules per second, against clones per second of the same process, which
+/// stands where the runs begin.
 fn schedules(bohr: &Bohr) -> Result<Vec<Row>, String> {
-    let bare = bohr.program("bare_clone", Build::Plain)?;
-    let begun = Instant::now();
-    bohr.start(&bare, &[&CLONES.to_string()])?;
-    let clones = CLONES as f64 / begun.elapsed().as_secs_f64();
-    let mut rows = vec![row(
-        "bare clone and wait, two processes",
-        format!("{clones:.0}/s"),
-        "",
-        true,
-    )];
+    let mut rows = Vec::new();
     for (build, name) in [
         (Build::Plain, "unmodified"),
         (Build::Bohr, "built with bohr"),
     ] {
         let program = bohr.program("three_threads", build)?;
+        let started = match build {
+            Build::Plain => program.clone(),
+            Build::Bohr => bohr.profile(&program)?,
+        };
+        let clones = clones::rate(bohr, &started, 2)?;
         let runs = SCHEDULES.to_string();
-        let result = bohr.json(
-            &["hunt", "--runs", &runs, "--strategy", "random"],
-            &program,
-            &[],
-            0,
-        )?;
+        let words = [
+            "hunt",
+            "--runs",
+            &runs,
+            "--strategy",
+            "random",
+            "--jobs",
+            "2",
+        ];
+        let result = bohr.json(&words, &program, &[], 0)?;
         let rate = number(&result, "runs_per_second")?;
         let events = number(&result, "events_per_run")?;
         rows.push(row(
@@ -107,13 +119,59 @@ fn schedules(bohr: &Bohr) -> Result<Vec<Row>, String> {
             rate >= LEAST_SCHEDULES,
         ));
         rows.push(row(
-            "  bare clone and wait is faster by".to_string(),
+            format!("  clone and wait of that process, {clones:.0}/s, is faster by"),
             format!("{:.2}x", clones / rate),
             format!("at most {MOST_TIMES_BARE}x"),
             clones / rate <= MOST_TIMES_BARE,
         ));
     }
     Ok(rows)
+}
+
+/// What a change from fiber to fiber takes.
+fn switches(_: &Bohr) -> Result<Vec<Row>, String> {
+    let mut cargo = shell::cargo();
+    cargo.args(["run", "--release", "--quiet", "--package", "bohr-fiber"]);
+    let printed = shell::output(cargo.args(["--example", "switch_time"]))?;
+    let time = printed.split_whitespace().next();
+    let time: f64 = time
+        .and_then(|word| word.parse().ok())
+        .ok_or_else(|| format!("no time in `{printed}`"))?;
+    Ok(vec![row(
+        "switch from fiber to fiber",
+        format!("{time:.1} ns"),
+        format!("at most {MOST_SWITCH} ns"),
+        time <= MOST_SWITCH,
+    )])
+}
+
+/// A checkpoint in a search, and what checkpoints are good for.
+fn checkpoints(bohr: &Bohr) -> Result<Vec<Row>, String> {
+    let crowd = bohr.program("sixteen_threads", Build::Plain)?;
+    let cost = clones::checkpoint(bohr, &crowd, 16)?;
+    let far = bohr.program("long_way", Build::Plain)?;
+    let words = ["hunt", "--runs", "300", "--strategy", "bounded"];
+    let with = bohr.json(&words, &far, &[], 0)?;
+    let without = [&words[..], &["--no-checkpoints"]].concat();
+    let without = number(&bohr.json(&without, &far, &[], 0)?, "seconds")?;
+    Ok(vec![
+        row(
+            "checkpoint and discard, 16 threads alive",
+            format!("{:.0} µs", cost.as_secs_f64() * 1e6),
+            format!("at most {MOST_CHECKPOINT:?}"),
+            cost <= MOST_CHECKPOINT,
+        ),
+        row(
+            format!(
+                "bounded search, {:.0} events, {} of 300 runs from checkpoints: faster by",
+                number(&with, "events_per_run")?,
+                number(&with, "resumed_runs")?
+            ),
+            format!("{:.1}x", without / number(&with, "seconds")?),
+            "",
+            true,
+        ),
+    ])
 }
 
 /// The cost of one hooked access: a long run less a short one, less the same

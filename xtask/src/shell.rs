@@ -80,6 +80,20 @@ pub fn run_quietly(command: &mut Command, log: &Path) -> Result<(), String> {
 /// How much of a log is shown.
 const LAST_LINES: usize = 12;
 
+/// Runs to the end and returns what it printed; messages are shown.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let line = line(command);
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run `{line}`: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("`{line}` ended with {}", output.status)),
+    }
+}
+
 /// Runs to the end in silence and says whether it succeeded.
 pub fn succeeds(command: &mut Command) -> bool {
     let quiet = command

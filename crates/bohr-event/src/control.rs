@@ -27,14 +27,14 @@ mod probe;
 mod recorded;
 mod report;
 
-pub use job::{Backend, Detailing, Job, Limits, Output, Policy};
+pub use job::{Backend, Checkpoints, Detailing, Job, Limits, Output, Policy};
 pub use omission::{GateReference, Omissions, OmittedPasses, Passes};
 pub use point::{ForkPoint, Obstacle};
 pub use probe::{Probed, Probes, Sighting};
 pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
 
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -55,7 +55,10 @@ pub const LONGEST_FRAME: u32 = 1 << 30;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// Do these runs and report them.
-    Run(Job),
+    Run(Box<Job>),
+    /// Clone so many processes that end at once, where runs are cloned: what a
+    /// run costs before it does anything, and what discarding one costs.
+    Clone(u32),
 }
 
 /// What the runtime answers.
@@ -70,6 +73,8 @@ pub enum Reply {
     /// The job is over: all its runs are done, or one failed and it was to stop
     /// there. They were cloned from this point.
     Done(ForkPoint),
+    /// The clones that were asked for took so many nanoseconds in all.
+    Cloned(u64),
     /// The job cannot be done, for this reason.
     Refused(String),
 }

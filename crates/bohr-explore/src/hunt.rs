@@ -15,7 +15,7 @@ use crate::replay::{self, Reproduction};
 use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
 use agenda::Agenda;
-use bohr_event::control::Notice;
+use bohr_event::control::{Notice, Obstacle};
 use bohr_event::{FailureKind, Place};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,6 +83,9 @@ pub struct Hunt {
     pub budget: Budget,
     /// Whether to look for further bugs after the first.
     pub keep_going: bool,
+    /// Whether runs of a search may begin in the middle of earlier ones, which
+    /// changes nothing but the time that they take.
+    pub checkpoints: bool,
 }
 
 /// A bug with what is known about its reproduction.
@@ -108,6 +111,8 @@ pub struct HuntResult {
     /// Data races in the runs that were traced and in the failing ones, one per
     /// pair of places.
     pub races: Vec<ToldRace>,
+    /// Why every run had to begin at `main`, if it had to.
+    pub obstacle: Option<Obstacle>,
 }
 
 impl Hunt {
@@ -159,6 +164,7 @@ pub fn hunt(
         complete,
         notices: record.notices.into_iter().collect(),
         races: races.into_values().collect(),
+        obstacle: record.obstacle,
     })
 }
 

@@ -41,6 +41,7 @@ pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
 pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject, TRACE_LIMIT};
 pub use target::{
     RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
+    inspect_with,
 };
 pub use trial::{Observed, Trial, Trials};
 pub use verdict::{Verdict, judge, judge_against, signature_tag, written_spot};

@@ -187,7 +187,8 @@ impl Server {
     ) -> Result<(), ServerError> {
         let patience =
             Duration::from_millis(u64::from(job.limits.milliseconds)) * 2 + Duration::from_secs(10);
-        self.stream.write_all(&control::frame(&Request::Run(job)))?;
+        self.stream
+            .write_all(&control::frame(&Request::Run(Box::new(job))))?;
         loop {
             match self.receive(patience, go_on)? {
                 Reply::Runs(reports) => {
@@ -202,6 +203,19 @@ impl Server {
                 Reply::Refused(reason) => return Err(ServerError::Refused(reason)),
                 other => return Err(unexpected("runs", &other)),
             }
+        }
+    }
+
+    /// How long so many clones take that end at once, where runs are cloned.
+    ///
+    /// # Errors
+    /// If the fork server fails or falls silent.
+    pub fn clone_idly(&mut self, count: u32) -> Result<Duration, ServerError> {
+        let request = control::frame(&Request::Clone(count));
+        self.stream.write_all(&request)?;
+        match self.receive(Duration::from_secs(60), &|| true)? {
+            Reply::Cloned(nanoseconds) => Ok(Duration::from_nanos(nanoseconds)),
+            other => Err(unexpected("cloned", &other)),
         }
     }
 
@@ -273,6 +287,7 @@ fn unexpected(wanted: &str, reply: &Reply) -> ServerError {
         Reply::Ready(_) => "ready",
         Reply::Runs(_) => "runs",
         Reply::Done(_) => "done",
+        Reply::Cloned(_) => "cloned",
         Reply::Refused(reason) => return ServerError::Refused(reason.clone()),
     };
     ServerError::Protocol(format!("expected {wanted}, got {got}"))

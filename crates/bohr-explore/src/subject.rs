@@ -6,7 +6,8 @@ use crate::error::ExploreError;
 use crate::server::{Server, Voice};
 use crate::target::Target;
 use bohr_event::control::{
-    Backend, Detailing, Job, Limits, LoadedObject, Omissions, Output, Policy, Probes, RunReport,
+    Backend, Checkpoints, Detailing, Job, Limits, LoadedObject, Omissions, Output, Policy, Probes,
+    RunReport,
 };
 use bohr_program::Program;
 use bohr_schedule::Plan;
@@ -134,6 +135,7 @@ impl Subject {
             hold: false,
             without: Omissions::default(),
             probes: Probes::default(),
+            checkpoints: Checkpoints::Never,
         }
     }
 

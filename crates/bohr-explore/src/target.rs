@@ -131,6 +131,18 @@ pub fn find_runtime() -> Result<PathBuf, TargetError> {
 /// # Errors
 /// If it cannot, with the reason.
 pub fn inspect(word: &Path, profile: Option<(PathBuf, [u8; 32])>) -> Result<Target, TargetError> {
+    inspect_with(word, profile, find_runtime()?)
+}
+
+/// The same with a runtime that need not be the one of this bohr.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_with(
+    word: &Path,
+    profile: Option<(PathBuf, [u8; 32])>,
+    runtime: PathBuf,
+) -> Result<Target, TargetError> {
     let path = find_program(word)?;
     let bytes = read(&path)?;
     let (executable, mode) = match profile {
@@ -151,7 +163,7 @@ pub fn inspect(word: &Path, profile: Option<(PathBuf, [u8; 32])>) -> Result<Targ
             mode,
         },
         executable,
-        runtime: find_runtime()?,
+        runtime,
     })
 }
 

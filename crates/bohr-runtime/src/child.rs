@@ -2,20 +2,26 @@
 
 use crate::{
     arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, hold, ledger::Ledger,
-    lifecycle, output, policy, probe, record::RECORD, server::Task, system, verdict::REPORTING,
+    lifecycle, output, policy, probe, record::RECORD, task::Task, verdict::REPORTING,
 };
-use bohr_event::control::{Backend, Detailing, Job};
+use bohr_event::control::{Backend, Detailing, ForkPoint, Job};
+use bohr_schedule::Position;
 
-/// Turns a clone of the first template into a controlled run.
-pub fn begin(task: &'static Task, seed: u64, ledger: Ledger) {
-    begin_serial(task, ledger);
-    ENGINE.follow(task.plan.strategy(seed));
+/// Turns a clone of the template at `point` into a controlled run.
+pub fn begin(task: &'static Task, seed: u64, ledger: Ledger, point: ForkPoint) {
+    match point {
+        ForkPoint::Main(_) => begin_serial(task, ledger),
+        ForkPoint::FirstQuestion | ForkPoint::Turn(_) => resume(task, ledger),
+    }
+    ENGINE.follow(match point {
+        ForkPoint::Turn(turn) => task.plan.resume(seed, Position(turn)),
+        ForkPoint::Main(_) | ForkPoint::FirstQuestion => task.plan.strategy(seed),
+    });
 }
 
-/// The same without a strategy: for the part in which there is nothing to decide.
+/// A clone of the first template without a strategy: for the part in which there is nothing to decide.
 pub fn begin_serial(task: &'static Task, ledger: Ledger) {
     let job = &task.job;
-    system::die_with_parent();
     arena::begin_run();
     output::redirect();
     heap::set_region(0);
@@ -32,13 +38,11 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
     control::begin();
 }
 
-/// Turns a clone of the second template into a run.
-pub fn resume(task: &'static Task, seed: u64, ledger: Ledger) {
-    system::die_with_parent();
+/// For a clone that is in the middle of a run already.
+fn resume(task: &'static Task, ledger: Ledger) {
     arena::begin_run();
     trace(&task.job);
     REPORTING.begin(&task.job, ledger);
-    ENGINE.follow(task.plan.strategy(seed));
     control::begin();
 }
 

@@ -13,9 +13,8 @@ use crate::{
     grant::{GRANT, LAST_PLACE},
     hooks,
     objects::OBJECTS,
-    probe,
+    outpost, probe,
     record::RECORD,
-    serial,
     spin::Sample,
     thread::{Life, Thread, Wait},
     waiting,
@@ -305,7 +304,7 @@ impl Engine {
         if options < 2 {
             return 0;
         }
-        serial::end();
+        outpost::first_question();
         let thread = self.current.get();
         let mut strategy = self.strategy.borrow_mut();
         let picked = strategy

@@ -21,11 +21,11 @@ struct Figures {
     switches: AtomicU64,
     hash: AtomicU64,
     length: AtomicU64,
-    /// A second template has come to its fork point.
-    forked: AtomicBool,
-    /// Why it has not: a number of [`Obstacle`].
+    /// How many templates descend from each other; the last of them serves.
+    depth: AtomicU32,
+    /// Why a process has not become a template: a number of [`Obstacle`].
     obstacle: AtomicU32,
-    /// Bytes of the request that it has handed back.
+    /// Bytes of the request that an outpost has handed back.
     handed: AtomicU64,
 }
 
@@ -64,30 +64,24 @@ impl Ledger {
         unsafe { &*(self.0 as *const Figures) }
     }
 
-    /// Before a run.
+    /// Before a process is cloned.
     pub fn clear(&self) {
         self.figures().finished.store(false, Ordering::Relaxed);
-    }
-
-    /// Before a second template is made.
-    pub fn clear_fork(&self) {
-        self.clear();
-        self.figures().forked.store(false, Ordering::Relaxed);
         self.figures().obstacle.store(0, Ordering::Relaxed);
         self.figures().handed.store(0, Ordering::Relaxed);
     }
 
-    /// In a second template: runs are cloned from here on.
-    pub fn note_fork(&self) {
-        self.figures().forked.store(true, Ordering::Release);
+    /// A template of this depth serves from now on.
+    pub fn set_depth(&self, depth: u32) {
+        self.figures().depth.store(depth, Ordering::Release);
     }
 
-    /// Whether that happened.
-    pub fn has_forked(&self) -> bool {
-        self.figures().forked.load(Ordering::Acquire)
+    /// The depth of the template that serves.
+    pub fn depth(&self) -> u32 {
+        self.figures().depth.load(Ordering::Acquire)
     }
 
-    /// In what was to be a second template: it is a run.
+    /// In what was to be an outpost: it is a run.
     pub fn note_obstacle(&self, obstacle: Obstacle) {
         let number = obstacle.number();
         self.figures().obstacle.store(number, Ordering::Relaxed);
@@ -98,7 +92,7 @@ impl Ledger {
         Obstacle::from_number(self.figures().obstacle.load(Ordering::Relaxed))
     }
 
-    /// In a second template at its end: a request that it cannot serve.
+    /// In an outpost at its end: a request that it cannot serve.
     pub fn hand_over(&self, request: &Request) {
         let length = postcard::to_slice(request, self.body()).map_or(0, |used| used.len());
         self.figures()

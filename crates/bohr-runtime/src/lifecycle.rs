@@ -2,7 +2,7 @@
 
 use crate::{
     addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, engine::ENGINE,
-    environment, faults, hooks, notices, real::real, server, system, thread::Thread, threads,
+    environment, faults, hooks, notices, real::real, system, template, thread::Thread, threads,
     verdict,
 };
 use bohr_event::{
@@ -148,7 +148,7 @@ unsafe extern "C-unwind" fn controlled_main(
 /// every run goes on from here.
 extern "C-unwind" fn main_thread(_: usize) {
     if let Some(channel) = STARTUP.channel.get() {
-        server::serve(channel);
+        template::serve(channel);
     }
     let place = STARTUP.main.get().map_or(0, |main| main as usize);
     threads::started(EventKind::Start, place as u64);

@@ -5,7 +5,7 @@
 
 use crate::{
     carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, descriptors::status, notices,
-    serial, system,
+    outpost, system,
 };
 use bohr_event::control::{Notice, Obstacle};
 use core::cell::Cell;
@@ -124,7 +124,7 @@ pub fn note_beginning() {
 /// A system call is about to be made. Of the serial part all are seen, but those
 /// of interposed functions, which leave open descriptors or a notice.
 pub fn note_call(number: i64, arguments: [usize; 6]) {
-    if !serial::is_going_on() || BEGINNING.noted.get().is_some() {
+    if !outpost::is_hoped_for() || BEGINNING.noted.get().is_some() {
         return;
     }
     let harmless = HARMLESS.contains(&number) || is_harmless(number, arguments);

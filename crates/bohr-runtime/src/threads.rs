@@ -5,9 +5,9 @@ use crate::{
     engine::{ENGINE, Woken, operation},
     heap,
     interpose::{cancel, keys},
+    outpost,
     pool::POOL,
     real::real,
-    serial,
     thread::{Life, Start, Thread, Wait},
 };
 use alloc::boxed::Box;
@@ -28,7 +28,7 @@ pub struct Wish {
 
 /// Creates a thread; gives its handle, or an error number.
 pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
-    serial::end();
+    outpost::first_question();
     sweep(place);
     let parked = POOL.take(wish.stack).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();

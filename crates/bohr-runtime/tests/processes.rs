@@ -3,7 +3,7 @@
 
 mod harness;
 
-use bohr_event::control::{Detailing, Notice, Outcome, Output, Reply};
+use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Notice, Outcome, Output, Reply};
 use bohr_schedule::{Plan, Rule};
 use harness::{Program, Template, job};
 use std::{
@@ -47,6 +47,26 @@ fn killing_the_template_kills_its_run() {
     }
     drop(template);
     assert!(ends(&program.path));
+}
+
+#[test]
+fn outposts_end_with_the_template_and_with_the_conversation() {
+    let program = Program::compile("turns.c");
+    for hangs_up in [false, true] {
+        let mut template = program.start();
+        let mut job = job(&harness::first_turns(4), 1);
+        job.checkpoints = Checkpoints::At(1);
+        for _ in 0..2 {
+            template.run(&job);
+        }
+        assert!(matches!(template.point, Some(ForkPoint::Turn(_))));
+        assert!(is_running(&program.path));
+        match hangs_up {
+            true => template.hang_up(),
+            false => drop(template),
+        }
+        assert!(ends(&program.path));
+    }
 }
 
 #[test]

@@ -55,6 +55,6 @@ pub use plan::{Follow, Plan, Rule};
 pub use random::Random;
 pub use replay::{Fidelity, Followed};
 pub use report::read as read_report;
-pub use strategy::{Decision, Divergence, Grant, Pending, Stop, Strategy, Used, View};
+pub use strategy::{Decision, Divergence, Grant, Pending, Position, Stop, Strategy, Used, View};
 pub use surw::Profile;
 pub use systematic::{Branch, Turn};

@@ -2,7 +2,7 @@
 //! explorer sends it to the runtime, and bug files keep it.
 
 use crate::{
-    Strategy,
+    Position, Strategy,
     feedback::{Feedback, Wish},
     pct::Pct,
     pos::PartialOrderSampling,
@@ -11,7 +11,7 @@ use crate::{
     restricted::Restricted,
     sequential::Sequential,
     surw::{Profile, SelectivelyUniform},
-    systematic::{Branch, Systematic},
+    systematic::{Branch, Systematic, Turn},
     walk::RandomWalk,
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -107,6 +107,32 @@ impl Plan {
                 Box::new(Replay::new(&follow.schedule, follow.fidelity, then))
             }
         }
+    }
+
+    /// The strategy of a run that has already taken the first turns of this
+    /// plan, as another plan prescribed them that [agrees](Plan::agrees) so far.
+    #[must_use]
+    pub fn resume(&self, seed: u64, position: Position) -> Box<dyn Strategy + '_> {
+        match &self.rule {
+            Rule::Systematic(branch) => Box::new(Systematic::resume(branch, position)),
+            _ => self.strategy(seed),
+        }
+    }
+
+    /// Whether two plans prescribe the same up to there.
+    #[must_use]
+    pub fn agrees(&self, other: &Plan, position: Position) -> bool {
+        fn turns(plan: &Plan, position: Position) -> Option<&[Turn]> {
+            match plan {
+                Plan {
+                    rule: Rule::Systematic(branch),
+                    points: None,
+                    follow: None,
+                } => branch.turns.get(..position.0 as usize),
+                _ => None,
+            }
+        }
+        turns(self, position).is_some_and(|own| turns(other, position) == Some(own))
     }
 
     fn by_rule(&self, seed: u64) -> Box<dyn Strategy + '_> {

@@ -213,6 +213,10 @@ pub enum Divergence {
     },
 }
 
+/// How far along its plan a run is, in turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub u32);
+
 /// Decides who goes on. Made for one run from a [`Plan`](crate::Plan).
 ///
 /// The runtime asks when a grant is used up, or when the granted thread blocks,
@@ -231,6 +235,12 @@ pub trait Strategy {
     /// looks at every event, or has a reason to stop.
     fn is_asked_alone(&self) -> bool {
         false
+    }
+
+    /// How many turns of its plan it has taken, while the plan prescribes more:
+    /// another plan may go on from here.
+    fn position(&self) -> Option<Position> {
+        None
     }
 
     /// `thread`, which is executing, asks which of `options` outcomes its

@@ -10,7 +10,7 @@
 //! that searches of programs with spin locks end. Runs in which a spin loop
 //! goes round more often are not seen.
 
-use crate::{Decision, Grant, Stop, Strategy, View, sequential::next_in_turn};
+use crate::{Decision, Grant, Position, Stop, Strategy, View, sequential::next_in_turn};
 use alloc::vec::Vec;
 use bohr_event::{ChoiceKind, EventKind, Operation, ThreadIndex, ThreadPath};
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,16 @@ impl<'a> Systematic<'a> {
         }
     }
 
+    /// The same run from a state in which the first turns of `branch` have been
+    /// taken: nothing of the state of this strategy goes back to them.
+    #[must_use]
+    pub fn resume(branch: &'a Branch, position: Position) -> Systematic<'a> {
+        Systematic {
+            taken: position.0 as usize,
+            ..Systematic::new(branch)
+        }
+    }
+
     fn turn(&mut self) -> Option<Turn> {
         let turn = self.branch.turns.get(self.taken).copied();
         self.taken += usize::from(turn.is_some());
@@ -180,6 +190,11 @@ impl Strategy for Systematic<'_> {
             false => self.asleep.is_empty(),
         };
         behind && !nobody_sleeps
+    }
+
+    fn position(&self) -> Option<Position> {
+        let more = self.taken < self.branch.turns.len();
+        more.then_some(Position(self.taken as u32))
     }
 
     fn choose(&mut self, _: ThreadIndex, _: ChoiceKind, options: u32) -> u32 {

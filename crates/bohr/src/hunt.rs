@@ -7,6 +7,7 @@ use crate::control::{
     show_hunt, signature_tag,
 };
 use crate::outcome::{Failure, Outcome};
+use bohr_event::control::Obstacle;
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
 use bohr_explore::replay::Reproduction;
 use bohr_explore::{ExploreError, bug_file, write_whole};
@@ -52,6 +53,9 @@ pub struct Args {
     /// Go on after the first bug; further ones are written beside it.
     #[arg(long)]
     keep_going: bool,
+    /// Begin every run of a search at the same point; for comparison.
+    #[arg(long)]
+    no_checkpoints: bool,
     /// Where to write the bug [default: NAME.bohr].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -78,6 +82,12 @@ pub fn run(args: &Args) -> Outcome {
     let files = save(args, program, &result.findings)?;
     for notice in &result.notices {
         eprintln!("bohr: note: {notice}");
+    }
+    if let Some(obstacle) = result
+        .obstacle
+        .filter(|obstacle| *obstacle != Obstacle::NoThread)
+    {
+        eprintln!("bohr: note: every run begins at main, since before its first thread {obstacle}");
     }
     match args.json {
         true => println!("{}", as_json(args, &result, &files)),
@@ -107,6 +117,7 @@ fn plan(args: &Args) -> Hunt {
             time: args.time.or(args.runs.is_none().then_some(DEFAULT_TIME)),
         },
         keep_going: args.keep_going,
+        checkpoints: !args.no_checkpoints,
     }
 }
 
@@ -150,6 +161,8 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "conflicting_pairs": figures.pairs,
         "events_per_run": figures.events as f64 / (figures.runs as f64).max(1.0),
         "complete": result.complete,
+        "resumed_runs": figures.resumed,
+        "begins_at_main": result.obstacle.map(|obstacle| obstacle.to_string()),
         "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
         "seed": first.map_or(args.schedule.seed, |found| found.bug.seed),
         "kind": first.map(|found| found.bug.signature.kind_name()),

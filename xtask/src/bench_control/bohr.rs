@@ -21,9 +21,10 @@ pub struct Bohr {
     folder: PathBuf,
 }
 
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 6] = [
     ("three_threads", include_str!("three_threads.c")),
-    ("bare_clone", include_str!("bare_clone.c")),
+    ("sixteen_threads", include_str!("sixteen_threads.c")),
+    ("long_way", include_str!("long_way.c")),
     ("accesses", include_str!("accesses.c")),
     ("resident", include_str!("resident.c")),
     ("lost_update", include_str!("lost_update.c")),
@@ -70,6 +71,18 @@ impl Bohr {
             true => Ok(output),
             false => Err(format!("{name}.c does not compile")),
         }
+    }
+
+    /// The runtime that belongs to it.
+    pub fn runtime(&self) -> PathBuf {
+        self.program.with_file_name(bohr_explore::RUNTIME)
+    }
+
+    /// The control profile of a program that was built with bohr.
+    pub fn profile(&self, program: &Path) -> Result<PathBuf, String> {
+        let mut command = Command::new(&self.program);
+        let printed = shell::output(command.arg("profile").arg(program))?;
+        Ok(PathBuf::from(printed.trim()))
     }
 
     /// Runs a program without bohr.

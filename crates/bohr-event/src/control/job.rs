@@ -38,6 +38,22 @@ pub struct Job {
     pub without: Omissions,
     /// Of which moments the runs keep the stack.
     pub probes: Probes,
+    /// For a search, whose next plans will begin like this one: where a run stays
+    /// as a template for itself and for those.
+    pub checkpoints: Checkpoints,
+}
+
+/// Where along its plan a run becomes a template.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Checkpoints {
+    /// Nowhere.
+    #[default]
+    Never,
+    /// Wherever it has come this many ticks of the processor's time stamp counter
+    /// further, and less often far along.
+    Every(u64),
+    /// At this turn.
+    At(u32),
 }
 
 /// Which runs report more than their outcome.

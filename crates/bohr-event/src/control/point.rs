@@ -11,6 +11,8 @@ pub enum ForkPoint {
     /// The serial part: every run begins where the first thread is created, or
     /// where the strategy is first asked anything else.
     FirstQuestion,
+    /// This many turns of the plan, which the plans of earlier jobs prescribed, too.
+    Turn(u32),
 }
 
 /// Why the serial part of a program has to be executed in every run.

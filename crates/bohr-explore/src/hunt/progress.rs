@@ -5,7 +5,7 @@ use crate::bug_file::Bug;
 use crate::distinct::Distinct;
 use crate::race::ToldRace;
 use bohr_event::Place;
-use bohr_event::control::Notice;
+use bohr_event::control::{ForkPoint, Notice, Obstacle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct Statistics {
     pub pairs: u64,
     /// Events of all runs.
     pub events: u64,
+    /// Runs of a search that began in the middle of an earlier one.
+    pub resumed: u64,
 }
 
 impl Statistics {
@@ -78,6 +80,8 @@ pub(super) struct Finished {
     pub notices: BTreeSet<Notice>,
     /// Data races of its lesson.
     pub races: Vec<ToldRace>,
+    /// Where its last runs began.
+    pub point: Option<ForkPoint>,
     /// What the strategy reported, for a search.
     pub learnt: Vec<u8>,
 }
@@ -94,6 +98,9 @@ pub(super) struct Record {
     pub notices: BTreeSet<Notice>,
     /// By their places; the first of each.
     pub races: BTreeMap<Vec<Place>, ToldRace>,
+    /// Why runs begin at `main`.
+    pub obstacle: Option<Obstacle>,
+    resumed: u64,
 }
 
 impl Record {
@@ -104,6 +111,11 @@ impl Record {
         self.notices.extend(finished.notices);
         for race in finished.races {
             self.races.entry(race.places.clone()).or_insert(race);
+        }
+        match finished.point {
+            Some(ForkPoint::Main(obstacle)) => self.obstacle = self.obstacle.or(obstacle),
+            Some(ForkPoint::Turn(_)) => self.resumed += finished.hashes.len() as u64,
+            Some(ForkPoint::FirstQuestion) | None => {}
         }
         for hash in finished.hashes {
             self.distinct.insert(hash);
@@ -126,6 +138,7 @@ impl Record {
             distinct: self.distinct.count(),
             pairs: self.pairs,
             events: self.events,
+            resumed: self.resumed,
         }
     }
 }

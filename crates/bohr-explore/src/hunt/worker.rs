@@ -11,11 +11,15 @@ use crate::server::{Server, Voice};
 use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
 use crate::verdict::{Verdict, judge};
-use bohr_event::control::{Detailing, Job, RunReport};
+use bohr_event::control::{Checkpoints, Detailing, Job, RunReport};
 use std::ops::ControlFlow;
 
 /// Events of a run that teach something; the rest of a long run is more of the same.
 const LESSON: u64 = 200_000;
+
+/// Ticks of a run that are worth an outpost, about half a millisecond: a few times
+/// what cloning a process costs.
+const WAY: u64 = 1_500_000;
 
 struct Worker<'a> {
     hunt: &'a Hunt,
@@ -69,6 +73,7 @@ impl<'a> Worker<'a> {
                 true => self.sweep(&batch, &mut finished),
                 false => self.single(&batch, &mut finished),
             };
+            finished.point = self.server.fork_point();
             self.agenda.finish(batch.number, finished);
             end?;
         }
@@ -111,6 +116,10 @@ impl<'a> Worker<'a> {
     fn single(&mut self, batch: &Batch, finished: &mut Finished) -> Result<(), ExploreError> {
         let job = Job {
             details: Detailing::Always,
+            checkpoints: match self.hunt.checkpoints {
+                true => Checkpoints::Every(WAY),
+                false => Checkpoints::Never,
+            },
             ..self.desk.subject.job(&batch.plan)
         };
         self.do_job(batch, job, finished)

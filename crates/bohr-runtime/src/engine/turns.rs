@@ -5,6 +5,7 @@ use super::Engine;
 use crate::{
     baton,
     grant::{CALL_SITE, GRANT},
+    outpost,
     record::RECORD,
     signals,
     spin::Sample,
@@ -13,7 +14,7 @@ use crate::{
     verdict, waiting,
 };
 use bohr_event::{EventKind, FailureKind, Operation, ThreadIndex};
-use bohr_schedule::{Decision, Grant, Pending, Used, View};
+use bohr_schedule::{Decision, Grant, Pending, Position, Used, View};
 
 /// How many times the limit of events a thread may execute alone.
 const SERIAL: u64 = 50;
@@ -236,6 +237,9 @@ impl Engine {
     }
 
     fn ask(&self) -> Grant {
+        if outpost::is_hoped_for() {
+            outpost::turn(self.position());
+        }
         let (enabled, pending) = (self.enabled.borrow(), self.pending.borrow());
         let view = View {
             pending: &pending,
@@ -258,6 +262,11 @@ impl Engine {
             }
             None => unreachable!("a run without a strategy"),
         }
+    }
+
+    fn position(&self) -> Option<Position> {
+        let strategy = self.strategy.borrow();
+        strategy.as_ref().and_then(|strategy| strategy.position())
     }
 
     /// What has become of the last grant.

@@ -3,11 +3,12 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+use bohr_event::ThreadIndex;
 use bohr_event::control::{
-    Backend, CONTROL_VARIABLE, Detailing, ForkPoint, Job, Limits, Omissions, Outcome, Output,
-    Policy, Probes, Ready, Reply, Request, RunReport, frame, frame_length, message,
+    Backend, CONTROL_VARIABLE, Checkpoints, Detailing, ForkPoint, Job, Limits, Omissions, Outcome,
+    Output, Policy, Probes, Ready, Reply, Request, RunReport, frame, frame_length, message,
 };
-use bohr_schedule::{Plan, Rule};
+use bohr_schedule::{Branch, Plan, Rule, Turn};
 use std::{
     io::{Read, Write},
     os::{
@@ -164,7 +165,16 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         hold: false,
         without: Omissions::default(),
         probes: Probes::default(),
+        checkpoints: Checkpoints::Never,
     }
+}
+
+/// The plan of a search in which the main thread takes the first turns.
+pub fn first_turns(count: usize) -> Plan {
+    Plan::new(Rule::Systematic(Branch {
+        turns: vec![Turn::Thread(ThreadIndex::MAIN); count],
+        asleep: Vec::new(),
+    }))
 }
 
 /// A running template; killed with its runs when dropped.
@@ -221,7 +231,7 @@ impl Template {
     }
 
     pub fn send(&mut self, job: &Job) {
-        let request = frame(&Request::Run(job.clone()));
+        let request = frame(&Request::Run(Box::new(job.clone())));
         self.stream.write_all(&request).expect("the template reads");
     }
 
@@ -248,6 +258,16 @@ impl Template {
                 }
                 other => panic!("unexpected: {other:?}"),
             }
+        }
+    }
+
+    /// Nanoseconds that so many clones take where the template stands.
+    pub fn clone_idly(&mut self, count: u32) -> u64 {
+        let request = frame(&Request::Clone(count));
+        self.stream.write_all(&request).expect("the template reads");
+        match self.receive() {
+            Reply::Cloned(nanoseconds) => nanoseconds,
+            other => panic!("unexpected: {other:?}"),
         }
     }
 
