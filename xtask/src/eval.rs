@@ -5,6 +5,7 @@
 
 mod measure;
 mod page;
+mod papers;
 mod statistics;
 mod tables;
 
@@ -12,7 +13,7 @@ use crate::museum::build_bohr;
 use crate::{Command, shell};
 use bohr_museum::{Exhibit, MemoryModel};
 use measure::{Measured, Measuring};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const COMMAND: Command = Command {
     name: "eval",
@@ -112,9 +113,17 @@ impl Settings {
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let settings = Settings::from(arguments)?;
+    evaluate(&settings, &build_bohr()?)
+}
+
+/// The quick evaluation with a bohr that is there: that nothing has collapsed.
+pub fn quick(bohr: &Path) -> Result<(), String> {
+    evaluate(&Settings::quick(), bohr)
+}
+
+fn evaluate(settings: &Settings, bohr: &Path) -> Result<(), String> {
     let exhibits = settings.exhibits()?;
-    let bohr = build_bohr()?;
-    let measuring = Measuring::new(&bohr, &settings);
+    let measuring = Measuring::new(bohr, settings);
     let mut results = Vec::new();
     for exhibit in &exhibits {
         let name = &exhibit.manifest.name;
@@ -126,7 +135,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
         println!("{name:20} {}", measured.line());
         results.push(measured);
     }
-    let files = save(&settings, &results)?;
+    let files = save(settings, &results)?;
     println!("written to {}", files.join(", "));
     verdict(&results)
 }

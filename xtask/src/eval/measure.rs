@@ -34,7 +34,9 @@ pub struct Measured {
     pub hunts: Vec<Hunts>,
     /// Replays that showed the failure, and how many were made.
     pub replays: Option<(u64, u64)>,
-    /// What `bohr simplify --json` printed.
+    /// What `bohr reduce --json` printed.
+    pub reduced: Option<Value>,
+    /// What `bohr simplify --json` printed, of the bug as it was found.
     pub simplified: Option<Value>,
     /// The fewest preemptions that the manifest knows of.
     pub fewest_preemptions: u64,
@@ -114,8 +116,18 @@ impl<'a> Measuring<'a> {
         let replays = replays.map_err(|error| error.to_string())?;
         measured.replays = Some((replays.reproduced, replays.runs));
         measured.errors.extend(replays.complaint());
+        measured.reduced = Some(self.reduce(&bug)?);
         measured.simplified = Some(self.json(&["simplify", "--json"], &bug)?);
         self.twin(exhibit, measured)
+    }
+
+    /// Into a file of its own, so that what comes after starts from the whole bug.
+    fn reduce(&self, bug: &Path) -> Result<Value, String> {
+        let time = format!("{}s", self.settings.seconds);
+        let small = bug.with_extension("reduced.bohr");
+        let mut command = Command::new(self.bohr);
+        command.args(["reduce", "--json", "--time", &time]);
+        parsed(command.arg("--output").arg(small).arg(bug))
     }
 
     /// Several hunts with different seeds. The first that finds something is
@@ -215,6 +227,7 @@ pub fn as_json(settings: &Settings, results: &[Measured]) -> Value {
             "hunts": measured.hunts.iter().map(hunts).collect::<Vec<_>>(),
             "reproduced": measured.replays.map(|replays| replays.0),
             "replays": measured.replays.map(|replays| replays.1),
+            "reduced": measured.reduced,
             "simplified": measured.simplified,
             "fewest_preemptions_known": measured.fewest_preemptions,
             "twin_runs": measured.twin_runs,

@@ -2,8 +2,9 @@
 
 use super::Settings;
 use super::measure::Measured;
+use super::papers::{lean_effect, lean_effort, simtrace};
 use super::statistics::Summary;
-use bohr_museum::{Cell, Papers};
+use bohr_museum::Papers;
 
 /// A table as it is printed.
 pub struct Table {
@@ -27,6 +28,8 @@ pub fn all(settings: &Settings, results: &[Measured]) -> Result<Vec<Table>, Stri
         }),
         simplified(results),
         simtrace(&papers, results)?,
+        lean_effect(&papers, results)?,
+        lean_effort(&papers, results)?,
     ])
 }
 
@@ -116,75 +119,4 @@ fn simplified(results: &[Measured]) -> Table {
         )],
         rows: results.iter().filter_map(row).collect(),
     }
-}
-
-/// SimTrace's Table 1, for the exhibits that mirror its rows.
-fn simtrace(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let name = ("simtrace", "1");
-    let table = papers
-        .table(name.0, name.1)
-        .ok_or("papers.toml has no Table 1 of SimTrace")?;
-    let paper = papers.paper(name.0).ok_or("papers.toml has no SimTrace")?;
-    let mut rows = Vec::new();
-    for measured in results {
-        let mirrors = measured.mirrors.iter();
-        let mirrored =
-            mirrors.filter(|mirror| (mirror.paper.as_str(), mirror.table.as_str()) == name);
-        for mirror in mirrored {
-            let theirs = |column: &str| table.cell(&mirror.row, column);
-            rows.extend(beside(measured, &mirror.row, theirs));
-        }
-    }
-    let columns = [
-        "subject",
-        "exhibit",
-        "threads",
-        "events",
-        "switches",
-        "simplified",
-        "reduction %",
-        "seconds",
-        "events of theirs per one of ours",
-    ];
-    Ok(Table {
-        title: format!(
-            "{}, Table {} ({}; theirs / ours)",
-            paper.title, table.table, paper.venue
-        ),
-        columns: columns.map(String::from).to_vec(),
-        rows,
-        notes: vec![
-            format!("Theirs was measured on: {}.", paper.machine),
-            "Simplified by reordering alone, as theirs is.".to_string(),
-        ],
-    })
-}
-
-fn beside<'a>(
-    measured: &Measured,
-    subject: &str,
-    theirs: impl Fn(&str) -> Option<&'a Cell>,
-) -> Option<Vec<String>> {
-    let report = measured.simplified.as_ref()?;
-    let ours = |name: &str| report[name].as_f64();
-    let (before, after) = (ours("switches_before")?, ours("switches_static")?);
-    let reduction = 100.0 * (1.0 - after / before.max(1.0));
-    let text = |column: &str| theirs(column).map_or("-".to_string(), ToString::to_string);
-    let pair = |column: &str, ours: String| format!("{} / {ours}", text(column));
-    let number = |column: &str| match theirs(column) {
-        Some(Cell::Integer(number)) => Some(*number as f64),
-        _ => None,
-    };
-    let factor = number("events")? / ours("events")?.max(1.0);
-    Some(vec![
-        subject.to_string(),
-        measured.name.clone(),
-        pair("threads", report["threads"].to_string()),
-        pair("events", report["events"].to_string()),
-        pair("switches", report["switches_before"].to_string()),
-        pair("simplified switches", report["switches_static"].to_string()),
-        pair("reduction %", format!("{reduction:.0}")),
-        pair("time", format!("{:.3}", ours("seconds_static")?)),
-        format!("{factor:.1}"),
-    ])
 }
