@@ -39,6 +39,7 @@
 
 extern crate alloc;
 
+mod dtv;
 mod fiber;
 mod park;
 mod stack;

@@ -2,6 +2,7 @@
 
 use crate::{
     FiberError, StackRegion,
+    dtv::Vector,
     system::{call, futex},
     tls,
 };
@@ -33,6 +34,8 @@ pub struct ParkedThread {
     /// The bytes from `top` to `fs_base` as they were before any fiber ran:
     /// the initial values of all thread-local variables.
     pub(crate) image: Vec<u8>,
+    /// The same for libraries that are loaded later.
+    vector: Vector,
 }
 
 /// What a thread tells its creator while it parks.
@@ -69,6 +72,8 @@ impl ParkedThread {
             top,
             robust_list: parking.robust_list,
             image: Vec::new(),
+            // SAFETY: the parked thread's own, and it does not run any more.
+            vector: unsafe { Vector::of(parking.fs_base) },
         };
         parked.image = parked.storage().to_vec();
         Ok(parked)
@@ -111,14 +116,12 @@ impl ParkedThread {
                 self.top as *mut u8,
                 self.image.len(),
             );
+            self.vector.restore(self.fs_base);
         }
     }
 }
 
 /// The parked thread of a fiber that has ended, to be used again.
-///
-/// Storage of libraries that were loaded later is not part of the initial image
-/// and keeps its values.
 #[derive(Debug)]
 pub struct Recycled(pub(crate) ParkedThread);
 

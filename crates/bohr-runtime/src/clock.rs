@@ -2,7 +2,7 @@
 //! look at it, so that loops that wait for the clock end, and jumps when
 //! everybody sleeps.
 
-use crate::carrier::CarrierOnly;
+use crate::{carrier::CarrierOnly, timers};
 use core::cell::Cell;
 
 /// How far a look at the clock moves it: one microsecond.
@@ -40,16 +40,17 @@ impl Clock {
     /// Lets time pass up to `moment`; it never runs backwards.
     pub fn advance_to(&self, moment: u64) {
         self.elapsed.set(self.elapsed.get().max(moment));
+        timers::fire_due();
     }
 
     /// A look at a clock of the system.
     pub fn read(&self, clock: libc::clockid_t) -> u64 {
-        self.elapsed.set(self.elapsed.get() + GLANCE);
+        self.advance_to(self.elapsed.get() + GLANCE);
         self.origin(clock) + self.elapsed.get()
     }
 
     /// What the clock shows at the fork point.
-    fn origin(&self, clock: libc::clockid_t) -> u64 {
+    pub fn origin(&self, clock: libc::clockid_t) -> u64 {
         match clock {
             libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => {
                 self.epoch.get()

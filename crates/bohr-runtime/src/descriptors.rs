@@ -18,6 +18,9 @@ const TRACKED: usize = 1024;
 /// Names of streams as objects of events begin here: no address is there.
 const NAMES: usize = 0xf000_0000_0000_0000;
 
+/// Devices that give random bytes: major number 1, minor numbers 8 and 9.
+const CHANCE: [u64; 2] = [1 << 8 | 8, 1 << 8 | 9];
+
 struct Streams {
     /// One bit per descriptor whose other end the program itself has made.
     internal: [Cell<u64>; TRACKED / 64],
@@ -38,6 +41,8 @@ pub enum Kind {
     File,
     /// A pipe, socket, terminal or the like, with a name for events.
     Stream(usize),
+    /// `/dev/random` or `/dev/urandom`.
+    Chance,
 }
 
 /// Looks at a descriptor.
@@ -46,6 +51,7 @@ pub fn kind(descriptor: i32) -> Kind {
         return Kind::File;
     };
     match status.st_mode & libc::S_IFMT {
+        libc::S_IFCHR if CHANCE.contains(&status.st_rdev) => Kind::Chance,
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
         // Pipes are one object with two ends; of others each descriptor is one.
         libc::S_IFIFO => Kind::Stream(name(status.st_dev, status.st_ino)),

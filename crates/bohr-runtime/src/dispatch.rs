@@ -8,10 +8,12 @@
 
 use crate::{
     clock::{CLOCK, timespec},
-    control, faults,
-    interpose::{futex::Futex, input_output, time},
+    control,
+    descriptors::{self, Kind},
+    faults,
+    interpose::{futex::Futex, input_output, random, time},
     objects::OBJECTS,
-    obstacles, system,
+    obstacles, output, system,
 };
 use core::{
     ffi::c_void,
@@ -150,14 +152,31 @@ fn handle(call: &mut Call) {
             let answer = futex.call_if_known().unwrap_or_else(|| raw(call));
             call.answer(answer);
         }
+        libc::SYS_read if descriptors::kind(first as i32) == Kind::Chance => {
+            // SAFETY: the C library wants the bytes there.
+            unsafe { random::fill(second as *mut c_void, third) };
+            call.answer(third as isize);
+        }
+        libc::SYS_getrandom => {
+            // SAFETY: as above.
+            unsafe { random::fill(first as *mut c_void, second) };
+            call.answer(second as isize);
+        }
         libc::SYS_read
         | libc::SYS_readv
         | libc::SYS_recvfrom
         | libc::SYS_recvmsg
         | libc::SYS_accept
         | libc::SYS_accept4 => {
-            input_output::await_input(first as i32, place);
+            let answer = match input_output::await_input(first as i32, place) {
+                true => raw(call),
+                false => -(libc::EINTR as isize),
+            };
+            call.answer(answer);
+        }
+        libc::SYS_write | libc::SYS_writev => {
             let answer = raw(call);
+            output::note_written(first as i32, usize::try_from(answer).unwrap_or(0));
             call.answer(answer);
         }
         libc::SYS_nanosleep => call.answer(sleep(first, second, place)),
@@ -177,10 +196,14 @@ fn raw(call: &Call) -> isize {
 fn sleep(span: usize, left: usize, place: u64) -> isize {
     // SAFETY: the C library passes a time, and room for the rest or nothing.
     unsafe {
-        time::sleep_until(CLOCK.after(&*(span as *const libc::timespec)), place);
+        let rest = time::sleep_until(CLOCK.after(&*(span as *const libc::timespec)), place);
         if left != 0 {
-            *(left as *mut libc::timespec) = timespec(0);
+            *(left as *mut libc::timespec) = timespec(rest);
+        }
+        if rest == 0 {
+            0
+        } else {
+            -(libc::EINTR as isize)
         }
     }
-    0
 }

@@ -16,8 +16,8 @@ use crate::{
     outpost, probe,
     record::RECORD,
     spin::Sample,
-    thread::{Life, Thread, Wait},
-    waiting,
+    thread::{Interruptible, Life, Thread, Wait},
+    timers, waiting,
 };
 use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{
@@ -100,6 +100,8 @@ pub enum Woken {
     Expired,
     /// Somebody wants the thread to end, and it was at a point where it may.
     Cancelled,
+    /// A signal's handler has run, and the call is not to go on.
+    Interrupted,
 }
 
 /// An operation on an object, with everything else left open.
@@ -225,11 +227,17 @@ impl Engine {
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
         let spins = self.spins(thread, &operation);
+        if spins {
+            // Perhaps what it waits for is a timer's doing.
+            timers::hurry();
+        }
         if spins || !waiting::is_possible(thread) || !self.take_leave(operation.kind) {
             self.wait_for_turn(thread, Pending { operation, spins });
         }
         let woken = waiting::result(thread);
-        self.executed(operation, woken == Woken::Expired);
+        thread.interrupted.set(false);
+        let in_vain = matches!(woken, Woken::Expired | Woken::Interrupted);
+        self.executed(operation, in_vain);
         thread.wait.set(Wait::Nothing);
         thread.deadline.set(u64::MAX);
         woken
@@ -257,6 +265,21 @@ impl Engine {
         woken
     }
 
+    /// The same where handlers of signals can end the wait, too.
+    pub fn announce_interruptible(
+        &self,
+        operation: Operation,
+        wait: Wait,
+        deadline: u64,
+        by: Interruptible,
+    ) -> Woken {
+        let interruptible = &self.current().interruptible;
+        interruptible.set(by);
+        let woken = self.announce_cancellable(operation, wait, deadline);
+        interruptible.set(Interruptible::Never);
+        woken
+    }
+
     /// First step of a thread that has just been picked for the first time.
     pub fn picked(&self, operation: Operation) {
         if !self.take_leave(operation.kind) {
@@ -269,8 +292,8 @@ impl Engine {
     }
 
     /// Books one event, now that it happens.
-    fn executed(&self, mut operation: Operation, expired: bool) {
-        if expired {
+    fn executed(&self, mut operation: Operation, in_vain: bool) {
+        if in_vain {
             operation.kind = EventKind::Sleep;
         }
         LAST_PLACE.set(0);

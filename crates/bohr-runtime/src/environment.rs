@@ -175,3 +175,15 @@ pub fn stack_limit() -> usize {
     let wanted = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX);
     wanted.clamp(SMALLEST_STACK, LARGEST_STACK) & !4095
 }
+
+/// The bytes by which the kernel gives every process something of its own, from
+/// which programs seed their hash tables: the same in every process.
+pub fn fix_random_bytes() {
+    // SAFETY: looks at what the kernel passed to this process.
+    let bytes = unsafe { libc::getauxval(libc::AT_RANDOM) } as *mut u8;
+    if !bytes.is_null() {
+        // SAFETY: 16 bytes on the stack of the process; the C library has taken
+        // from them what it needs.
+        unsafe { crate::interpose::random::fill(bytes.cast(), 16) };
+    }
+}

@@ -24,10 +24,12 @@ pub mod robust;
 pub mod rwlock;
 pub mod semaphore;
 pub mod signal;
+pub mod signal_wait;
 pub mod spinlock;
 pub mod thread;
 pub mod threads_h;
 pub mod time;
+pub mod timer;
 
 /// Defines functions under names of the C library. The first instructions keep
 /// the return address, which says where in the program the call is; no other

@@ -60,6 +60,7 @@ mod task;
 mod template;
 mod thread;
 mod threads;
+mod timers;
 mod unwind;
 mod verdict;
 mod waiting;

@@ -57,6 +57,7 @@ extern "C" fn loaded(_: i32, arguments: *mut *mut c_char, variables: *mut *mut c
     }));
     // SAFETY: as above.
     unsafe { environment::remove_traces(variables) };
+    environment::fix_random_bytes();
     STARTUP.channel.set(Some(channel));
     control::expect();
     // Registered first, so called last.

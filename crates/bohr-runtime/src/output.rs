@@ -15,6 +15,8 @@ pub struct Descriptors {
     mode: Cell<Output>,
     /// What was captured before the fork point and belongs to every run, in bytes.
     kept: Cell<usize>,
+    /// Bytes that this run has written.
+    written: Cell<u64>,
     /// Offsets of the files that were open at the fork point.
     offsets: RefCell<Vec<(i32, usize)>>,
 }
@@ -24,6 +26,7 @@ static DESCRIPTORS: CarrierOnly<Descriptors> = CarrierOnly::new(Descriptors {
     sink: Cell::new(-1),
     mode: Cell::new(Output::Inherit),
     kept: Cell::new(0),
+    written: Cell::new(0),
     offsets: RefCell::new(Vec::new()),
 });
 
@@ -69,8 +72,8 @@ pub fn restore_offsets() {
 pub fn prepare(mode: Output) -> Result<(), i32> {
     DESCRIPTORS.mode.set(mode);
     match mode {
-        Output::Inherit => {}
-        Output::Discard if DESCRIPTORS.sink.get() < 0 => {
+        Output::Inherit => return Ok(()),
+        Output::Discard | Output::Capture { .. } if DESCRIPTORS.sink.get() < 0 => {
             let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
             let path = c"/dev/null".as_ptr() as usize;
             let arguments = [libc::AT_FDCWD as usize, path, flags, 0, 0, 0];
@@ -78,6 +81,9 @@ pub fn prepare(mode: Output) -> Result<(), i32> {
             let sink = unsafe { system::try_call(libc::SYS_openat, arguments) }?;
             DESCRIPTORS.sink.set(channel::move_up(sink as i32)?);
         }
+        Output::Discard | Output::Capture { .. } => {}
+    }
+    match mode {
         Output::Capture { .. } if DESCRIPTORS.capture.get() < 0 => {
             let name = c"bohr-output".as_ptr() as usize;
             let arguments = [name, libc::MFD_CLOEXEC as usize, 0, 0, 0, 0];
@@ -85,7 +91,7 @@ pub fn prepare(mode: Output) -> Result<(), i32> {
             let file = unsafe { system::try_call(libc::SYS_memfd_create, arguments) }?;
             DESCRIPTORS.capture.set(channel::move_up(file as i32)?);
         }
-        Output::Discard | Output::Capture { .. } => {}
+        Output::Inherit | Output::Discard | Output::Capture { .. } => {}
     }
     Ok(())
 }
@@ -100,6 +106,43 @@ pub fn redirect() {
     for standard in [1, 2] {
         // SAFETY: replaces a descriptor of the run.
         unsafe { system::call(libc::SYS_dup3, [target as usize, standard, 0, 0, 0, 0]) };
+    }
+}
+
+/// The run has written this much to a descriptor. What goes beyond the limit is
+/// thrown away: a program may print without end.
+#[inline]
+pub fn note_written(descriptor: i32, bytes: usize) {
+    if (1..=2).contains(&descriptor)
+        && let Output::Capture { limit } = DESCRIPTORS.mode.get()
+    {
+        DESCRIPTORS
+            .written
+            .set(DESCRIPTORS.written.get() + bytes as u64);
+        if DESCRIPTORS.written.get() > limit {
+            stop_capturing();
+        }
+    }
+}
+
+#[cold]
+fn stop_capturing() {
+    let file = |descriptor| descriptors::status(descriptor).map(|it| (it.st_dev, it.st_ino));
+    let capture = file(DESCRIPTORS.capture.get());
+    for standard in [1, 2] {
+        // The program may have put something of its own there.
+        if file(standard) == capture {
+            let arguments = [
+                DESCRIPTORS.sink.get() as usize,
+                standard as usize,
+                0,
+                0,
+                0,
+                0,
+            ];
+            // SAFETY: replaces a descriptor of the run.
+            unsafe { system::call(libc::SYS_dup3, arguments) };
+        }
     }
 }
 

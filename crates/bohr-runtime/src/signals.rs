@@ -1,10 +1,16 @@
 //! Signals are virtual: whoever sends one marks it as pending, and a thread that
 //! does not block it runs the handler at its next scheduling point.
 
+mod queue;
+pub mod signal_file;
+
+pub use queue::Sent;
+
 use crate::{
     carrier::CarrierOnly,
     engine::{ENGINE, operation},
     faults,
+    interpose::machine,
     thread::Thread,
     verdict,
 };
@@ -86,13 +92,33 @@ extern "C" fn from_outside(signal: i32) {
 }
 
 /// Sends a signal to the process.
-pub fn send_to_process(signal: i32) {
-    PENDING.fetch_or(bit(signal), Ordering::Relaxed);
+pub fn send_to_process(signal: i32, sent: Sent) {
+    send(signal, None, sent);
 }
 
 /// Sends a signal to a thread.
-pub fn send_to_thread(thread: &Thread, signal: i32) {
-    thread.signals.set(thread.signals.get() | bit(signal));
+pub fn send_to_thread(thread: &Thread, signal: i32, sent: Sent) {
+    send(signal, Some(thread), sent);
+}
+
+fn send(signal: i32, thread: Option<&Thread>, sent: Sent) {
+    if is_ignored(signal) || signal_file::takes(signal, thread, sent) {
+        return;
+    }
+    queue::add(signal, thread.map(|thread| thread.index), sent);
+    match thread {
+        Some(thread) => thread.signals.set(thread.signals.get() | bit(signal)),
+        None => drop(PENDING.fetch_or(bit(signal), Ordering::Relaxed)),
+    }
+}
+
+/// Whether nobody would notice it.
+fn is_ignored(signal: i32) -> bool {
+    match action(signal).sa_sigaction {
+        libc::SIG_IGN => true,
+        libc::SIG_DFL => IGNORED.contains(&signal),
+        _ => false,
+    }
 }
 
 /// What is pending for the thread, blocked or not.
@@ -107,32 +133,54 @@ pub fn is_due(thread: &Thread) -> bool {
 }
 
 /// Takes the lowest pending signal of a set away from the thread or process.
-pub fn take(thread: &Thread, set: u64) -> Option<i32> {
+pub fn take(thread: &Thread, set: u64) -> Option<(i32, Sent)> {
     let matching = pending(thread) & set;
     if matching == 0 {
         return None;
     }
     let signal = matching.trailing_zeros() as i32 + 1;
-    if thread.signals.get() & bit(signal) != 0 {
-        thread.signals.set(thread.signals.get() & !bit(signal));
-    } else {
-        PENDING.fetch_and(!bit(signal), Ordering::Relaxed);
+    let own = thread.signals.get() & bit(signal) != 0;
+    let index = own.then_some(thread.index);
+    // What comes from outside is not queued.
+    let sent = queue::take(signal, index).unwrap_or_default();
+    if queue::waiting(index) & bit(signal) == 0 {
+        if own {
+            thread.signals.set(thread.signals.get() & !bit(signal));
+        } else {
+            PENDING.fetch_and(!bit(signal), Ordering::Relaxed);
+        }
     }
-    Some(signal)
+    Some((signal, sent))
+}
+
+/// What handlers that have run mean for a call that was waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled {
+    /// None has.
+    Nothing,
+    /// All of them want the call to go on (`SA_RESTART`).
+    Restarts,
+    /// One of them does not.
+    Interrupts,
 }
 
 /// Handles what is due for the running thread. Each handler is an event.
-pub fn deliver(thread: &Thread, place: u64) {
-    while let Some(signal) = take(thread, !thread.mask.get()) {
-        handle(thread, signal, place);
+pub fn deliver(thread: &Thread, place: u64) -> Handled {
+    let mut handled = Handled::Nothing;
+    while let Some((signal, sent)) = take(thread, !thread.mask.get()) {
+        match handle(thread, signal, sent, place) {
+            Handled::Nothing => {}
+            Handled::Restarts if handled == Handled::Interrupts => {}
+            other => handled = other,
+        }
     }
+    handled
 }
 
-fn handle(thread: &Thread, signal: i32, place: u64) {
+fn handle(thread: &Thread, signal: i32, sent: Sent, place: u64) -> Handled {
     let action = action(signal);
     match action.sa_sigaction {
-        libc::SIG_IGN => {}
-        libc::SIG_DFL if IGNORED.contains(&signal) => {}
+        _ if is_ignored(signal) => return Handled::Nothing,
         libc::SIG_DFL => verdict::fail(
             match signal {
                 libc::SIGABRT => FailureKind::Abort,
@@ -140,18 +188,57 @@ fn handle(thread: &Thread, signal: i32, place: u64) {
             },
             &format!("ended by signal {signal}"),
         ),
-        _ => {
-            ENGINE.handling(operation(EventKind::Handle, signal as usize, place));
-            let before = thread.mask.get();
-            thread
-                .mask
-                .set(before | mask(&action.sa_mask) | bit(signal));
-            DEPTH.set(DEPTH.get() + 1);
-            // SAFETY: the program's own handler; there is no interrupted context.
-            unsafe { call(&action, signal, ptr::null_mut(), ptr::null_mut()) };
-            DEPTH.set(DEPTH.get() - 1);
-            thread.mask.set(before);
-        }
+        _ => {}
+    }
+    ENGINE.handling(operation(EventKind::Handle, signal as usize, place));
+    let before = thread.mask.get();
+    let own = match action.sa_flags & libc::SA_NODEFER {
+        0 => bit(signal),
+        _ => 0,
+    };
+    thread.mask.set(before | mask(&action.sa_mask) | own);
+    if action.sa_flags & libc::SA_RESETHAND != 0 {
+        set_action(signal, default_action());
+    }
+    let mut info = information(signal, sent);
+    DEPTH.set(DEPTH.get() + 1);
+    // SAFETY: the program's own handler; there is no interrupted context.
+    unsafe { call(&action, signal, &raw mut info, ptr::null_mut()) };
+    DEPTH.set(DEPTH.get() - 1);
+    thread.mask.set(before);
+    match action.sa_flags & libc::SA_RESTART {
+        0 => Handled::Interrupts,
+        _ => Handled::Restarts,
+    }
+}
+
+/// What a handler, or who waits for a signal, is told about it.
+pub fn information(signal: i32, sent: Sent) -> libc::siginfo_t {
+    /// The beginning of `siginfo_t` for signals that somebody sends.
+    #[repr(C)]
+    struct Known {
+        signal: i32,
+        error: i32,
+        code: i32,
+        padding: i32,
+        process: i32,
+        user: u32,
+        value: usize,
+    }
+    let mut whole = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let known = Known {
+        signal,
+        error: 0,
+        code: sent.code,
+        padding: 0,
+        process: machine::PROCESS,
+        user: 0,
+        value: sent.value,
+    };
+    // SAFETY: the structure begins so, and all bytes of it are set.
+    unsafe {
+        whole.as_mut_ptr().cast::<Known>().write(known);
+        whole.assume_init()
     }
 }
 
@@ -170,9 +257,6 @@ pub unsafe fn call(action: &Action, signal: i32, info: *mut libc::siginfo_t, con
     unsafe {
         if action.sa_flags & libc::SA_SIGINFO != 0 {
             type Detailed = unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-            let mut empty: libc::siginfo_t = MaybeUninit::zeroed().assume_init();
-            empty.si_signo = signal;
-            let info = if info.is_null() { &raw mut empty } else { info };
             core::mem::transmute::<usize, Detailed>(action.sa_sigaction)(signal, info, context);
         } else {
             type Plain = unsafe extern "C-unwind" fn(c_int);

@@ -1,6 +1,6 @@
 //! What the engine keeps about each thread of the target.
 
-use crate::{baton::Baton, clock::CLOCK, spin::Spin};
+use crate::{baton::Baton, clock::CLOCK, signals::Handled, spin::Spin};
 use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_fiber::Fiber;
 use core::{cell::Cell, ffi::c_void};
@@ -36,9 +36,33 @@ pub enum Wait {
     Signal(u64),
     /// The descriptor is ready for one of these `poll` events.
     Descriptor(i32, i16),
+    /// The timer with this number has expired, or is gone.
+    Timer(usize),
     /// Any of the descriptors of a `poll`, `select` or `epoll` call is ready:
     /// the address of the call's own check.
     Check(usize),
+}
+
+/// Which handlers end a wait with `EINTR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruptible {
+    /// None.
+    Never,
+    /// Those that were not installed with `SA_RESTART`.
+    Unrestarted,
+    /// All.
+    Always,
+}
+
+impl Interruptible {
+    /// Whether these handlers do.
+    pub fn is_ended_by(self, handled: Handled) -> bool {
+        match handled {
+            Handled::Nothing => false,
+            Handled::Restarts => self == Interruptible::Always,
+            Handled::Interrupts => self != Interruptible::Never,
+        }
+    }
 }
 
 /// Where a thread is in its life.
@@ -97,6 +121,10 @@ pub struct Thread {
     pub signals: Cell<u64>,
     /// Signals that it does not want now.
     pub mask: Cell<u64>,
+    /// Which handlers end the wait that it is in.
+    pub interruptible: Cell<Interruptible>,
+    /// A handler has ended it.
+    pub interrupted: Cell<bool>,
     /// Whether it goes round in circles.
     pub spin: Spin,
     /// It left by `pthread_exit`, so its stack is not used again.
@@ -150,6 +178,8 @@ impl Thread {
             cancel: Cancel::default(),
             signals: Cell::new(0),
             mask: Cell::new(0),
+            interruptible: Cell::new(Interruptible::Never),
+            interrupted: Cell::new(false),
             spin: Spin::default(),
             left_early: Cell::new(false),
         }

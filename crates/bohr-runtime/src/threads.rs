@@ -134,7 +134,7 @@ pub fn join(thread: &'static Thread, place: u64, deadline: u64) -> Result<usize,
     match ENGINE.announce_cancellable(joining, wait, deadline) {
         Woken::Expired => Err(libc::ETIMEDOUT),
         Woken::Cancelled => cancel::act(),
-        Woken::Ready => {
+        Woken::Ready | Woken::Interrupted => {
             thread.life.set(Life::Gone);
             recycle(thread);
             Ok(thread.result.get())

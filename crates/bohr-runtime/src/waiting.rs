@@ -7,6 +7,7 @@ use crate::{
     layout::{Mutex, ReadWriteLock, Semaphore},
     signals,
     thread::{Life, Thread, Wait},
+    timers,
 };
 use bohr_event::ThreadIndex;
 
@@ -19,6 +20,7 @@ pub fn is_over(thread: &Thread) -> bool {
 /// Whether the thread's pending operation is possible now.
 pub fn is_possible(thread: &Thread) -> bool {
     thread.is_expired()
+        || thread.interrupted.get()
         || holds(thread, thread.wait.get())
         || thread.cancel.at_point.get() && thread.cancel.is_due()
 }
@@ -27,11 +29,19 @@ pub fn is_possible(thread: &Thread) -> bool {
 pub fn result(thread: &Thread) -> Woken {
     if thread.cancel.at_point.get() && thread.cancel.is_due() {
         Woken::Cancelled
+    } else if thread.interrupted.get() && is_in_vain(thread) {
+        Woken::Interrupted
     } else if thread.is_expired() && !holds(thread, thread.wait.get()) {
         Woken::Expired
     } else {
         Woken::Ready
     }
+}
+
+/// Whether what the thread waits for has not come. A wait for nothing is a sleep.
+fn is_in_vain(thread: &Thread) -> bool {
+    let wait = thread.wait.get();
+    wait == Wait::Nothing || !holds(thread, wait)
 }
 
 fn holds(thread: &Thread, wait: Wait) -> bool {
@@ -49,6 +59,7 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Wake(_) => thread.woken.get(),
         Wait::Signal(set) => signals::pending(thread) & set != 0,
         Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
+        Wait::Timer(timer) => timers::has_expired(timer),
         Wait::Check(check) => crate::descriptors::check(check),
     }
 }
@@ -64,6 +75,7 @@ pub fn read_word(address: usize) -> u32 {
 pub fn pass_time() -> bool {
     let mut first = u64::MAX;
     ENGINE.each_live(|thread| first = first.min(thread.deadline.get()));
+    first = first.min(timers::next_for_others());
     if first == u64::MAX {
         return crate::descriptors::wait_for_outside();
     }

@@ -62,6 +62,16 @@ fn signals() {
 }
 
 #[test]
+fn handlers_interrupt_waits_or_let_them_go_on() {
+    Program::compile("interruptions.c").always_succeeds(10);
+}
+
+#[test]
+fn timers_in_virtual_time() {
+    Program::compile("timers.c").always_succeeds(10);
+}
+
+#[test]
 fn waits_inside_the_c_library() {
     let whole_lines = "whole line\n".repeat(9);
     for report in Program::compile("hidden.c").always_succeeds(10) {

@@ -7,9 +7,9 @@ use crate::{
     grant::{CALL_SITE, GRANT},
     outpost,
     record::RECORD,
-    signals,
+    signals::{self, Handled},
     spin::Sample,
-    thread::Thread,
+    thread::{Interruptible, Thread},
     unwind::Registers,
     verdict, waiting,
 };
@@ -27,16 +27,23 @@ impl Engine {
         loop {
             self.pending.borrow_mut()[thread.index.position()] = pending;
             self.reschedule();
-            if waiting::is_possible(thread) {
+            if !signals::is_due(thread) && waiting::is_possible(thread) {
                 self.take_first_leave();
                 return;
             }
-            let since = thread.since.get();
-            signals::deliver(thread, 0);
+            let (since, woken) = (thread.since.get(), thread.woken.get());
+            let interruptible = thread.interruptible.replace(Interruptible::Never);
+            let handled = signals::deliver(thread, 0);
+            thread.interruptible.set(interruptible);
             thread.begin(wait, deadline, since);
+            let interrupted = interruptible.is_ended_by(handled);
+            thread.interrupted.set(interrupted);
             // A wake-up may have gone by while the handler ran; waits on
             // conditions and futexes may end without one.
-            thread.woken.set(pending.operation.kind == EventKind::Wait);
+            let unfounded = pending.operation.kind == EventKind::Wait && !interrupted;
+            thread
+                .woken
+                .set(woken || unfounded && handled != Handled::Nothing);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     engine::{ENGINE, Woken, operation},
     interpose::{condition, mutex},
     system,
-    thread::Wait,
+    thread::{Interruptible, Wait},
     waiting::read_word,
 };
 use bohr_event::{EventKind, MemoryOrder, Operation};
@@ -92,7 +92,12 @@ impl Futex {
         }
         ENGINE.current().token.set(u64::from(bits));
         let waiting = operation(EventKind::Wait, self.word, self.place);
-        match ENGINE.announce(waiting, Wait::Wake(self.word), mutex::expiry(deadline)) {
+        let thread = ENGINE.current();
+        thread.interruptible.set(Interruptible::Unrestarted);
+        let woken = ENGINE.announce(waiting, Wait::Wake(self.word), mutex::expiry(deadline));
+        thread.interruptible.set(Interruptible::Never);
+        match woken {
+            Woken::Interrupted => -(libc::EINTR as isize),
             Woken::Expired => -(libc::ETIMEDOUT as isize),
             Woken::Ready | Woken::Cancelled => 0,
         }

@@ -1,15 +1,18 @@
 //! Reading and writing where it can wait: pipes, sockets, event counters,
 //! terminals. The engine waits until the kernel says that the call will not.
 
-use super::{caller, cancel, interpose};
+use super::{caller, cancel, interpose, random};
 use crate::{
     control,
     descriptors::{self, Kind},
     dispatch,
     engine::{ENGINE, Woken, operation},
+    output,
     real::real,
+    signals::signal_file,
     system,
-    thread::Wait,
+    thread::{Interruptible, Wait},
+    timers,
 };
 use bohr_event::EventKind;
 use core::ffi::c_void;
@@ -22,39 +25,65 @@ enum Way {
 }
 
 /// Announces a transfer and waits until it can be made. Standard output and
-/// standard error never wait: whoever reads them is outside.
-fn announce(descriptor: i32, way: Way, waits: bool, place: u64) {
+/// standard error never wait: whoever reads them is outside. Says whether the
+/// transfer is to be made; a signal's handler may have ended the call.
+fn announce(descriptor: i32, way: Way, waits: bool, place: u64) -> bool {
     let Kind::Stream(name) = descriptors::kind(descriptor) else {
-        return;
+        return true;
     };
     if way == Way::Out && (1..=2).contains(&descriptor) {
-        return;
+        return true;
     }
     let (kind, events) = match way {
         Way::In => (EventKind::Receive, libc::POLLIN),
         Way::Out => (EventKind::Send, libc::POLLOUT),
     };
-    let wait = if waits && !descriptors::is_nonblocking(descriptor) {
-        Wait::Descriptor(descriptor, events)
+    let (wait, by) = if waits && !descriptors::is_nonblocking(descriptor) {
+        let wait = Wait::Descriptor(descriptor, events);
+        (wait, Interruptible::Unrestarted)
     } else {
-        Wait::Nothing
+        (Wait::Nothing, Interruptible::Never)
     };
     let transfer = operation(kind, name, place);
-    if ENGINE.announce_cancellable(transfer, wait, u64::MAX) == Woken::Cancelled {
-        cancel::act();
+    match ENGINE.announce_interruptible(transfer, wait, u64::MAX, by) {
+        Woken::Cancelled => cancel::act(),
+        Woken::Interrupted => false,
+        Woken::Ready | Woken::Expired => true,
     }
 }
 
-/// Waits until something can be read from the descriptor.
-pub fn await_input(descriptor: i32, place: u64) {
-    announce(descriptor, Way::In, true, place);
+/// Waits until something can be read from the descriptor; false if the handler
+/// of a signal has ended the wait.
+pub fn await_input(descriptor: i32, place: u64) -> bool {
+    announce(descriptor, Way::In, true, place)
+}
+
+/// Makes the transfer once it can be made.
+fn transfer<R: From<i8>>(
+    descriptor: i32,
+    way: Way,
+    waits: bool,
+    place: u64,
+    make: impl FnOnce() -> R,
+) -> R {
+    if control::is_on() && !announce(descriptor, way, waits, place) {
+        fail(libc::EINTR);
+        return R::from(-1);
+    }
+    dispatch::directly(make)
 }
 
 /// A blocking write to a pipe of more than it can hold now: piece by piece.
 fn write_in_pieces(descriptor: i32, buffer: *const c_void, length: usize, place: u64) -> isize {
     let mut written = 0;
     while written < length {
-        announce(descriptor, Way::Out, true, place);
+        if !announce(descriptor, Way::Out, true, place) {
+            return if written == 0 {
+                fail(libc::EINTR)
+            } else {
+                written as isize
+            };
+        }
         let piece = libc::iovec {
             iov_base: buffer.wrapping_byte_add(written).cast_mut(),
             iov_len: length - written,
@@ -103,52 +132,51 @@ fn is_large_pipe_write(descriptor: i32, length: usize) -> bool {
 
 interpose! {
     fn read(descriptor: i32, buffer: *mut c_void, length: usize) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::In, true, caller());
+        if control::is_on() && descriptors::kind(descriptor) == Kind::Chance {
+            // SAFETY: the program wants the bytes there.
+            unsafe { random::fill(buffer, length) };
+            return length as isize;
         }
         let read = real!(fn read(i32, *mut c_void, usize) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { read(descriptor, buffer, length) })
+        let make = || unsafe { read(descriptor, buffer, length) };
+        transfer(descriptor, Way::In, true, caller(), make)
     }
 
     fn write(descriptor: i32, buffer: *const c_void, length: usize) -> isize {
         let place = caller();
-        if control::is_on() {
-            if is_large_pipe_write(descriptor, length) {
-                return write_in_pieces(descriptor, buffer, length, place);
-            }
-            announce(descriptor, Way::Out, true, place);
+        if control::is_on() && is_large_pipe_write(descriptor, length) {
+            return write_in_pieces(descriptor, buffer, length, place);
         }
         let write = real!(fn write(i32, *const c_void, usize) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { write(descriptor, buffer, length) })
+        let make = || unsafe { write(descriptor, buffer, length) };
+        let written = transfer(descriptor, Way::Out, true, place, make);
+        output::note_written(descriptor, usize::try_from(written).unwrap_or(0));
+        written
     }
 
     fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::In, true, caller());
-        }
         let read = real!(fn readv(i32, *const libc::iovec, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { read(descriptor, pieces, count) })
+        let make = || unsafe { read(descriptor, pieces, count) };
+        transfer(descriptor, Way::In, true, caller(), make)
     }
 
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::Out, true, caller());
-        }
         let write = real!(fn writev(i32, *const libc::iovec, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { write(descriptor, pieces, count) })
+        let make = || unsafe { write(descriptor, pieces, count) };
+        let written = transfer(descriptor, Way::Out, true, caller(), make);
+        output::note_written(descriptor, usize::try_from(written).unwrap_or(0));
+        written
     }
 
     fn recv(descriptor: i32, buffer: *mut c_void, length: usize, flags: i32) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::In, waits(flags), caller());
-        }
         let receive = real!(fn recv(i32, *mut c_void, usize, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { receive(descriptor, buffer, length, flags) })
+        let make = || unsafe { receive(descriptor, buffer, length, flags) };
+        transfer(descriptor, Way::In, waits(flags), caller(), make)
     }
 
     fn recvfrom(
@@ -159,30 +187,24 @@ interpose! {
         address: *mut c_void,
         address_length: *mut u32,
     ) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::In, waits(flags), caller());
-        }
         let receive = real!(fn recvfrom(i32, *mut c_void, usize, i32, *mut c_void, *mut u32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { receive(descriptor, buffer, length, flags, address, address_length) })
+        let make = || unsafe { receive(descriptor, buffer, length, flags, address, address_length) };
+        transfer(descriptor, Way::In, waits(flags), caller(), make)
     }
 
     fn recvmsg(descriptor: i32, message: *mut c_void, flags: i32) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::In, waits(flags), caller());
-        }
         let receive = real!(fn recvmsg(i32, *mut c_void, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { receive(descriptor, message, flags) })
+        let make = || unsafe { receive(descriptor, message, flags) };
+        transfer(descriptor, Way::In, waits(flags), caller(), make)
     }
 
     fn send(descriptor: i32, buffer: *const c_void, length: usize, flags: i32) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::Out, waits(flags), caller());
-        }
         let send = real!(fn send(i32, *const c_void, usize, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { send(descriptor, buffer, length, flags) })
+        let make = || unsafe { send(descriptor, buffer, length, flags) };
+        transfer(descriptor, Way::Out, waits(flags), caller(), make)
     }
 
     fn sendto(
@@ -193,39 +215,31 @@ interpose! {
         address: *const c_void,
         address_length: u32,
     ) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::Out, waits(flags), caller());
-        }
         let send = real!(fn sendto(i32, *const c_void, usize, i32, *const c_void, u32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { send(descriptor, buffer, length, flags, address, address_length) })
+        let make = || unsafe { send(descriptor, buffer, length, flags, address, address_length) };
+        transfer(descriptor, Way::Out, waits(flags), caller(), make)
     }
 
     fn sendmsg(descriptor: i32, message: *const c_void, flags: i32) -> isize {
-        if control::is_on() {
-            announce(descriptor, Way::Out, waits(flags), caller());
-        }
         let send = real!(fn sendmsg(i32, *const c_void, i32) -> isize);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { send(descriptor, message, flags) })
+        let make = || unsafe { send(descriptor, message, flags) };
+        transfer(descriptor, Way::Out, waits(flags), caller(), make)
     }
 
     fn accept(descriptor: i32, address: *mut c_void, length: *mut u32) -> i32 {
-        if control::is_on() {
-            announce(descriptor, Way::In, true, caller());
-        }
         let accept = real!(fn accept(i32, *mut c_void, *mut u32) -> i32);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { accept(descriptor, address, length) })
+        let make = || unsafe { accept(descriptor, address, length) };
+        transfer(descriptor, Way::In, true, caller(), make)
     }
 
     fn accept4(descriptor: i32, address: *mut c_void, length: *mut u32, flags: i32) -> i32 {
-        if control::is_on() {
-            announce(descriptor, Way::In, true, caller());
-        }
         let accept = real!(fn accept4(i32, *mut c_void, *mut u32, i32) -> i32);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { accept(descriptor, address, length, flags) })
+        let make = || unsafe { accept(descriptor, address, length, flags) };
+        transfer(descriptor, Way::In, true, caller(), make)
     }
 
     fn pipe(ends: *mut i32) -> i32 {
@@ -270,6 +284,12 @@ interpose! {
 
     fn close(descriptor: i32) -> i32 {
         descriptors::set_internal(descriptor, false);
+        if control::is_on() {
+            signal_file::forget(descriptor);
+            if let Some(timer) = timers::of_descriptor(descriptor) {
+                timers::delete(timer);
+            }
+        }
         let close = real!(fn close(i32) -> i32);
         // SAFETY: passes on what the program passed.
         dispatch::directly(|| unsafe { close(descriptor) })

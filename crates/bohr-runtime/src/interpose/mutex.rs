@@ -31,7 +31,7 @@ pub fn lock(mutex: Raw, place: u64, deadline: u64) -> i32 {
     match ENGINE.announce(acquire, Wait::Mutex(address), deadline) {
         Woken::Expired => libc::ETIMEDOUT,
         // Locking a mutex is not a cancellation point.
-        Woken::Ready | Woken::Cancelled => try_lock(mutex),
+        Woken::Ready | Woken::Cancelled | Woken::Interrupted => try_lock(mutex),
     }
 }
 

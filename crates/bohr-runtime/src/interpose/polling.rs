@@ -8,20 +8,45 @@ use crate::{
     dispatch,
     engine::{ENGINE, Woken, operation},
     real::real,
+    signals::{self, Handled},
     system,
-    thread::Wait,
+    thread::{Interruptible, Wait},
 };
 use bohr_event::EventKind;
 use core::ffi::c_void;
 
-/// Waits until the check says yes or the time is up. The call that follows asks
-/// the kernel without waiting and tells the program what is ready.
-fn wait_until(check: &Check, object: usize, deadline: u64, place: u64) {
+/// Waits until the check says yes or the time is up; false if the handler of a
+/// signal has ended the wait. The call that follows asks the kernel without
+/// waiting and tells the program what is ready.
+fn wait_until(check: &Check, object: usize, deadline: u64, place: u64) -> bool {
     let receive = operation(EventKind::Receive, object, place);
     let wait = Wait::Check(&raw const check as usize);
-    if ENGINE.announce_cancellable(receive, wait, deadline) == Woken::Cancelled {
-        cancel::act();
+    match ENGINE.announce_interruptible(receive, wait, deadline, Interruptible::Always) {
+        Woken::Cancelled => cancel::act(),
+        Woken::Interrupted => false,
+        Woken::Ready | Woken::Expired => true,
     }
+}
+
+/// What a call answers that the handler of a signal has ended.
+const INTERRUPTED: isize = -(libc::EINTR as isize);
+
+/// Does something with another mask, if there is one. Signals that it lets
+/// through are handled first, and end the call.
+unsafe fn masked(mask: *const c_void, action: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: null, or a set of the program.
+    let Some(mask) = (unsafe { mask.cast::<libc::sigset_t>().as_ref() }) else {
+        return action();
+    };
+    let thread = ENGINE.current();
+    let before = thread.mask.replace(signals::mask(mask));
+    let answer = match signals::deliver(thread, 0) {
+        Handled::Nothing => action(),
+        Handled::Restarts | Handled::Interrupts => answered(INTERRUPTED),
+    };
+    thread.mask.set(before);
+    signals::deliver(thread, 0);
+    answer
 }
 
 fn milliseconds(timeout: i32) -> u64 {
@@ -47,13 +72,11 @@ fn poll_now(entries: *mut libc::pollfd, count: u64) -> isize {
 }
 
 fn poll_until(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> i32 {
-    wait_until(
-        &move || poll_now(entries, count) != 0,
-        entries as usize,
-        deadline,
-        place,
-    );
-    answered(poll_now(entries, count))
+    let ready = move || poll_now(entries, count) != 0;
+    match wait_until(&ready, entries as usize, deadline, place) {
+        true => answered(poll_now(entries, count)),
+        false => answered(INTERRUPTED),
+    }
 }
 
 fn answered(answer: isize) -> i32 {
@@ -100,14 +123,22 @@ unsafe fn select_now(count: i32, [reads, writes, errors]: [usize; 3]) -> isize {
 fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: u64) -> i32 {
     let sets = Sets(sets);
     // SAFETY: the program's sets, which live on while it waits.
-    wait_until(
-        &move || unsafe { sets.any_ready(count) },
-        0,
-        deadline,
-        place,
-    );
+    let ready = move || unsafe { sets.any_ready(count) };
+    if !wait_until(&ready, 0, deadline, place) {
+        return answered(INTERRUPTED);
+    }
     // SAFETY: as above.
     answered(unsafe { select_now(count, sets.0.map(|set| set as usize)) })
+}
+
+fn epoll_until(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place: u64) -> i32 {
+    let ready = move || is_ready(epoll, libc::POLLIN);
+    if !wait_until(&ready, 0, deadline, place) {
+        return answered(INTERRUPTED);
+    }
+    let arguments = [epoll as usize, events as usize, most as usize, 0, 0, 0];
+    // SAFETY: the program's room for events.
+    answered(unsafe { system::call(libc::SYS_epoll_wait, arguments) })
 }
 
 interpose! {
@@ -131,8 +162,9 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return dispatch::directly(|| unsafe { poll(entries, count, time, mask) });
         }
-        // SAFETY: the program's time.
-        poll_until(entries, count, unsafe { span(time) }, caller())
+        let place = caller();
+        // SAFETY: the program's time and mask.
+        unsafe { masked(mask, || poll_until(entries, count, span(time), place)) }
     }
 
     fn select(
@@ -181,29 +213,46 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return dispatch::directly(|| unsafe { select(count, reads, writes, errors, time, mask) });
         }
-        // SAFETY: the program's time.
-        select_until(count, [reads, writes, errors], unsafe { span(time) }, caller())
+        let place = caller();
+        let sets = [reads, writes, errors];
+        // SAFETY: the program's time and mask.
+        unsafe { masked(mask, || select_until(count, sets, span(time), place)) }
     }
 
     fn epoll_wait(epoll: i32, events: *mut c_void, most: i32, timeout: i32) -> i32 {
         if control::is_on() {
-            let deadline = milliseconds(timeout);
-            wait_until(&move || is_ready(epoll, libc::POLLIN), 0, deadline, caller());
+            return epoll_until(epoll, events, most, milliseconds(timeout), caller());
         }
         let wait = real!(fn epoll_wait(i32, *mut c_void, i32, i32) -> i32);
-        let timeout = if control::is_on() { 0 } else { timeout };
         // SAFETY: passes on what the program passed.
         dispatch::directly(|| unsafe { wait(epoll, events, most, timeout) })
     }
 
     fn epoll_pwait(epoll: i32, events: *mut c_void, most: i32, timeout: i32, mask: *const c_void) -> i32 {
         if control::is_on() {
-            let deadline = milliseconds(timeout);
-            wait_until(&move || is_ready(epoll, libc::POLLIN), 0, deadline, caller());
+            let (deadline, place) = (milliseconds(timeout), caller());
+            // SAFETY: the program's mask.
+            return unsafe { masked(mask, || epoll_until(epoll, events, most, deadline, place)) };
         }
         let wait = real!(fn epoll_pwait(i32, *mut c_void, i32, i32, *const c_void) -> i32);
-        let timeout = if control::is_on() { 0 } else { timeout };
         // SAFETY: passes on what the program passed.
         dispatch::directly(|| unsafe { wait(epoll, events, most, timeout, mask) })
+    }
+
+    fn epoll_pwait2(
+        epoll: i32,
+        events: *mut c_void,
+        most: i32,
+        time: *const libc::timespec,
+        mask: *const c_void,
+    ) -> i32 {
+        if control::is_on() {
+            let place = caller();
+            // SAFETY: the program's time and mask.
+            return unsafe { masked(mask, || epoll_until(epoll, events, most, span(time), place)) };
+        }
+        let wait = real!(fn epoll_pwait2(i32, *mut c_void, i32, *const libc::timespec, *const c_void) -> i32);
+        // SAFETY: passes on what the program passed.
+        dispatch::directly(|| unsafe { wait(epoll, events, most, time, mask) })
     }
 }

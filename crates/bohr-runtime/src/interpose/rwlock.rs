@@ -38,7 +38,7 @@ fn read(lock: Lock, place: u64, deadline: u64) -> i32 {
     let acquire = operation(EventKind::AcquireShared, address, place);
     match ENGINE.announce(acquire, Wait::ReadLock(address), mutex::expiry(deadline)) {
         Woken::Expired => libc::ETIMEDOUT,
-        Woken::Ready | Woken::Cancelled => real_read(lock),
+        Woken::Ready | Woken::Cancelled | Woken::Interrupted => real_read(lock),
     }
 }
 
@@ -50,7 +50,7 @@ fn write(lock: Lock, place: u64, deadline: u64) -> i32 {
     let acquire = operation(EventKind::Acquire, address, place);
     match ENGINE.announce(acquire, Wait::WriteLock(address), mutex::expiry(deadline)) {
         Woken::Expired => libc::ETIMEDOUT,
-        Woken::Ready | Woken::Cancelled => real_write(lock),
+        Woken::Ready | Woken::Cancelled | Woken::Interrupted => real_write(lock),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     control,
     engine::{ENGINE, Woken, operation},
     real::real,
-    thread::Wait,
+    thread::{Interruptible, Wait},
 };
 use bohr_event::EventKind;
 
@@ -22,7 +22,9 @@ fn take(semaphore: Semaphore, place: u64, deadline: u64) -> i32 {
     let address = semaphore as usize;
     let receive = operation(EventKind::Receive, address, place);
     let wait = Wait::Semaphore(address);
-    match ENGINE.announce_cancellable(receive, wait, mutex::expiry(deadline)) {
+    let (deadline, by) = (mutex::expiry(deadline), Interruptible::Unrestarted);
+    match ENGINE.announce_interruptible(receive, wait, deadline, by) {
+        Woken::Interrupted => fail(libc::EINTR),
         Woken::Expired => fail(libc::ETIMEDOUT),
         Woken::Cancelled => cancel::act(),
         Woken::Ready => real_try(semaphore),

@@ -1,13 +1,11 @@
-//! Sending, blocking, handling and awaiting signals.
+//! Sending, blocking and handling signals.
 
-use super::{caller, cancel, interpose, machine};
+use super::{caller, interpose, machine};
 use crate::{
-    clock::CLOCK,
     control,
-    engine::{ENGINE, Woken, operation},
+    engine::{ENGINE, operation},
     real::real,
-    signals::{self, Action},
-    thread::Wait,
+    signals::{self, Action, Sent},
 };
 use bohr_event::EventKind;
 use core::ffi::c_void;
@@ -16,15 +14,6 @@ fn fail(error: i32) -> i32 {
     // SAFETY: `errno` is always there.
     unsafe { *libc::__errno_location() = error };
     -1
-}
-
-/// Waits for a signal of the set; its number, or `None` when the time is up.
-fn await_signal(set: u64, deadline: u64, place: u64) -> Option<i32> {
-    let receive = operation(EventKind::Receive, 0, place);
-    match ENGINE.announce_cancellable(receive, Wait::Signal(set), deadline) {
-        Woken::Cancelled => cancel::act(),
-        Woken::Ready | Woken::Expired => signals::take(ENGINE.current(), set),
-    }
 }
 
 /// Changes the running thread's mask; an error number or 0.
@@ -54,8 +43,36 @@ unsafe fn change_mask(how: i32, set: *const libc::sigset_t, old: *mut libc::sigs
     0
 }
 
+/// From one thread to another.
+const BY_THREAD: Sent = Sent {
+    code: libc::SI_TKILL,
+    value: 0,
+};
+
+/// With a value.
+fn queued(value: usize) -> Sent {
+    Sent {
+        code: libc::SI_QUEUE,
+        value,
+    }
+}
+
+/// Sends to the program's own process.
+fn send_to_process(signal: i32, sent: Sent, place: u64) -> i32 {
+    if signal == 0 {
+        return 0;
+    }
+    if !signals::is_valid(signal) {
+        return fail(libc::EINVAL);
+    }
+    ENGINE.step(operation(EventKind::Signal, 0, place));
+    signals::send_to_process(signal, sent);
+    signals::deliver(ENGINE.current(), place);
+    0
+}
+
 /// Sends to one thread and lets it be picked.
-fn send(handle: libc::pthread_t, signal: i32, place: u64) -> i32 {
+fn send(handle: libc::pthread_t, signal: i32, sent: Sent, place: u64) -> i32 {
     let Some(thread) = ENGINE.by_handle(handle) else {
         return libc::ESRCH;
     };
@@ -66,7 +83,7 @@ fn send(handle: libc::pthread_t, signal: i32, place: u64) -> i32 {
         return libc::EINVAL;
     }
     ENGINE.step(operation(EventKind::Signal, thread.object(), place));
-    signals::send_to_thread(thread, signal);
+    signals::send_to_thread(thread, signal, sent);
     if thread.index == ENGINE.current().index {
         signals::deliver(thread, place);
     }
@@ -152,66 +169,6 @@ interpose! {
         0
     }
 
-    fn sigwait(set: *const libc::sigset_t, signal: *mut i32) -> i32 {
-        if !control::is_on() {
-            let wait = real!(fn sigwait(*const libc::sigset_t, *mut i32) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { wait(set, signal) };
-        }
-        // SAFETY: the program's set.
-        let found = await_signal(signals::mask(unsafe { &*set }), u64::MAX, caller());
-        // SAFETY: the program wants the number there.
-        unsafe { *signal = found.unwrap_or(0) };
-        0
-    }
-
-    fn sigwaitinfo(set: *const libc::sigset_t, info: *mut libc::siginfo_t) -> i32 {
-        if !control::is_on() {
-            let wait = real!(fn sigwaitinfo(*const libc::sigset_t, *mut libc::siginfo_t) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { wait(set, info) };
-        }
-        // SAFETY: the program's set.
-        let found = await_signal(signals::mask(unsafe { &*set }), u64::MAX, caller());
-        found.unwrap_or_else(|| fail(libc::EINTR))
-    }
-
-    fn sigtimedwait(
-        set: *const libc::sigset_t,
-        info: *mut libc::siginfo_t,
-        time: *const libc::timespec,
-    ) -> i32 {
-        if !control::is_on() {
-            let wait = real!(fn sigtimedwait(
-                *const libc::sigset_t,
-                *mut libc::siginfo_t,
-                *const libc::timespec,
-            ) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { wait(set, info, time) };
-        }
-        // SAFETY: null, or a time of the program.
-        let deadline = unsafe { time.as_ref() }.map_or(u64::MAX, |time| CLOCK.after(time));
-        // SAFETY: the program's set.
-        let found = await_signal(signals::mask(unsafe { &*set }), deadline, caller());
-        found.unwrap_or_else(|| fail(libc::EAGAIN))
-    }
-
-    fn pause() -> i32 {
-        if !control::is_on() {
-            let pause = real!(fn pause() -> i32);
-            // SAFETY: passes on the call.
-            return unsafe { pause() };
-        }
-        let receive = operation(EventKind::Receive, 0, caller());
-        let caught = !ENGINE.current().mask.get();
-        if ENGINE.announce_cancellable(receive, Wait::Signal(caught), u64::MAX) == Woken::Cancelled {
-            cancel::act();
-        }
-        signals::deliver(ENGINE.current(), caller());
-        fail(libc::EINTR)
-    }
-
     fn raise(signal: i32) -> i32 {
         if !control::is_on() {
             let raise = real!(fn raise(i32) -> i32);
@@ -219,7 +176,7 @@ interpose! {
             return unsafe { raise(signal) };
         }
         let place = caller();
-        match send(ENGINE.current().handle.get(), signal, place) {
+        match send(ENGINE.current().handle.get(), signal, BY_THREAD, place) {
             0 => 0,
             error => fail(error),
         }
@@ -231,7 +188,43 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { kill(handle, signal) };
         }
-        send(handle, signal, caller())
+        send(handle, signal, BY_THREAD, caller())
+    }
+
+    fn pthread_sigqueue(handle: libc::pthread_t, signal: i32, value: usize) -> i32 {
+        if !control::is_on() {
+            let queue = real!(fn pthread_sigqueue(libc::pthread_t, i32, usize) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { queue(handle, signal, value) };
+        }
+        send(handle, signal, queued(value), caller())
+    }
+
+    fn tgkill(process: i32, thread: i32, signal: i32) -> i32 {
+        if !control::is_on() || process != machine::PROCESS {
+            let kill = real!(fn tgkill(i32, i32, i32) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { kill(process, thread, signal) };
+        }
+        let place = caller();
+        let position = usize::try_from(thread - machine::PROCESS).ok();
+        let threads = ENGINE.threads();
+        let Some(target) = position.and_then(|position| threads.get(position)) else {
+            return fail(libc::ESRCH);
+        };
+        match send(target.handle.get(), signal, BY_THREAD, place) {
+            0 => 0,
+            error => fail(error),
+        }
+    }
+
+    fn sigqueue(process: i32, signal: i32, value: usize) -> i32 {
+        if !control::is_on() || process != machine::PROCESS {
+            let queue = real!(fn sigqueue(i32, i32, usize) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { queue(process, signal, value) };
+        }
+        send_to_process(signal, queued(value), caller())
     }
 
     fn kill(process: i32, signal: i32) -> i32 {
@@ -240,16 +233,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { kill(process, signal) };
         }
-        let place = caller();
-        if signal != 0 {
-            if !signals::is_valid(signal) {
-                return fail(libc::EINVAL);
-            }
-            ENGINE.step(operation(EventKind::Signal, 0, place));
-            signals::send_to_process(signal);
-            signals::deliver(ENGINE.current(), place);
-        }
-        0
+        send_to_process(signal, Sent::default(), caller())
     }
 
     fn sigaltstack(stack: *const libc::stack_t, old: *mut libc::stack_t) -> i32 {

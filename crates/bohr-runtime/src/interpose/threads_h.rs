@@ -3,7 +3,7 @@
 
 use super::{caller, cancel, condition, interpose, keys, mutex, once, thread, time};
 use crate::{
-    clock::CLOCK,
+    clock::{CLOCK, timespec},
     control,
     engine::{ENGINE, operation},
     real::real,
@@ -115,8 +115,12 @@ interpose! {
         let place = caller();
         cancel::point();
         // SAFETY: the program passes a time.
-        time::sleep_until(CLOCK.after(unsafe { &*span }), place);
-        0
+        let rest = time::sleep_until(CLOCK.after(unsafe { &*span }), place);
+        // SAFETY: the program wants it there, if anywhere.
+        if let Some(left) = unsafe { left.as_mut() } {
+            *left = timespec(rest);
+        }
+        if rest == 0 { 0 } else { -1 }
     }
 
     fn mtx_lock(mutex: mutex::Raw) -> i32 {

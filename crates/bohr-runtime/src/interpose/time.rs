@@ -6,19 +6,31 @@ use crate::{
     control,
     engine::{ENGINE, Woken, operation},
     real::real,
-    thread::Wait,
+    signals::{self, Handled},
+    thread::{Interruptible, Wait},
+    timers,
 };
 use bohr_event::EventKind;
 
-/// Sleeps until a deadline. The thread can be picked at once: any other may be
-/// slow enough for that much time to have passed.
-pub fn sleep_until(deadline: u64, place: u64) {
+/// Sleeps until a deadline; the nanoseconds that are left where the handler of a
+/// signal has ended it. The thread can be picked at once: any other may be slow
+/// enough for that much time to have passed.
+pub fn sleep_until(deadline: u64, place: u64) -> u64 {
     let sleep = operation(EventKind::Sleep, 0, place);
-    let woken = ENGINE.announce_cancellable(sleep, Wait::Nothing, u64::MAX);
-    if woken == Woken::Cancelled {
-        cancel::act();
+    let by = Interruptible::Always;
+    match ENGINE.announce_interruptible(sleep, Wait::Nothing, u64::MAX, by) {
+        Woken::Cancelled => cancel::act(),
+        Woken::Interrupted => return deadline.saturating_sub(CLOCK.now()).max(1),
+        Woken::Ready | Woken::Expired => {}
     }
-    CLOCK.advance_to(deadline);
+    while CLOCK.now() < deadline {
+        // A timer may be what ends the sleep.
+        CLOCK.advance_to(timers::next().min(deadline));
+        if signals::deliver(ENGINE.current(), place) != Handled::Nothing {
+            return deadline.saturating_sub(CLOCK.now()).max(1);
+        }
+    }
+    0
 }
 
 fn is_valid(time: &libc::timespec) -> bool {
@@ -32,12 +44,17 @@ unsafe fn sleep_for(span: *const libc::timespec, left: *mut libc::timespec, plac
     if !is_valid(span) {
         return libc::EINVAL;
     }
-    sleep_until(CLOCK.after(span), place);
+    let rest = sleep_until(CLOCK.after(span), place);
     if !left.is_null() {
         // SAFETY: the program wants it there.
-        unsafe { *left = timespec(0) };
+        unsafe { *left = timespec(rest) };
     }
-    0
+    interruption(rest)
+}
+
+/// The error of a sleep of which so much is left.
+fn interruption(rest: u64) -> i32 {
+    if rest == 0 { 0 } else { libc::EINTR }
 }
 
 fn failed(error: i32) -> i32 {
@@ -58,6 +75,8 @@ interpose! {
         }
         // SAFETY: the program wants the time there.
         unsafe { *time = timespec(CLOCK.read(clock)) };
+        // The look may have been what a timer waited for.
+        signals::deliver(ENGINE.current(), caller());
         0
     }
 
@@ -146,8 +165,7 @@ interpose! {
         if !is_valid(time) {
             return libc::EINVAL;
         }
-        sleep_until(CLOCK.deadline(clock, time), place);
-        0
+        interruption(sleep_until(CLOCK.deadline(clock, time), place))
     }
 
     fn usleep(microseconds: u32) -> i32 {
@@ -158,8 +176,8 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { real(microseconds) };
         }
-        sleep_until(CLOCK.now().saturating_add(nanoseconds(&span)), place);
-        0
+        let rest = sleep_until(CLOCK.now().saturating_add(nanoseconds(&span)), place);
+        failed(interruption(rest))
     }
 
     fn sleep(seconds: u32) -> u32 {
@@ -170,7 +188,7 @@ interpose! {
         }
         let place = caller();
         let span = u64::from(seconds) * 1_000_000_000;
-        sleep_until(CLOCK.now().saturating_add(span), place);
-        0
+        let rest = sleep_until(CLOCK.now().saturating_add(span), place);
+        rest.div_ceil(1_000_000_000) as u32
     }
 }
