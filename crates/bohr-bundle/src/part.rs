@@ -49,8 +49,8 @@ pub enum NativeReason {
     DamagedBitcode,
     /// Not an object for x86-64.
     OtherTarget,
-    /// Written anew by `objcopy` or `strip`: its symbols need not be those of
-    /// its bitcode any more.
+    /// Its symbols are not those of its bitcode, or cannot be compared: changed by
+    /// `objcopy`, or by assembly within a function.
     Rewritten,
 }
 
@@ -60,7 +60,9 @@ impl fmt::Display for NativeReason {
             NativeReason::Toolchain => "part of the toolchain",
             NativeReason::NoBitcode => "assembly, or compiled without bohr",
             NativeReason::PartiallyLinked => "made by a partial link (ld -r)",
-            NativeReason::Rewritten => "changed after it was compiled (objcopy, strip)",
+            NativeReason::Rewritten => {
+                "its symbols are not those of its bitcode: objcopy, or assembly within a function"
+            }
             NativeReason::DamagedBitcode => "its bitcode is damaged",
             NativeReason::OtherTarget => "not for x86-64",
         })

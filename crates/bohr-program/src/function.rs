@@ -21,8 +21,40 @@ pub enum Language {
     Cpp,
     /// Rust.
     Rust,
-    /// Another one, or one that the debug information does not tell.
+    /// Another one, or one that neither debug information nor a name tells.
     Other,
+}
+
+impl Language {
+    /// What a linkage name tells by the way it is mangled.
+    ///
+    /// ```
+    /// use bohr_program::Language;
+    /// let of = Language::of_name;
+    /// assert_eq!(of("_RNvC3app4main"), Language::Rust);
+    /// assert_eq!(of("_ZN3app4main17h0123456789abcdefE"), Language::Rust);
+    /// assert_eq!(of("_ZN3app4mainEv"), Language::Cpp);
+    /// assert_eq!(of("main"), Language::Other);
+    /// ```
+    #[must_use]
+    pub fn of_name(name: &str) -> Language {
+        // The older way of Rust is that of C++ with a hash at its end.
+        let hash = name
+            .strip_suffix('E')
+            .and_then(|name| name.rsplit_once("17h"));
+        let hash = hash.map(|(_, hash)| hash.as_bytes());
+        if name.starts_with("_R") {
+            Language::Rust
+        } else if !name.starts_with("_Z") {
+            Language::Other
+        } else if hash
+            .is_some_and(|hash| hash.len() == 16 && hash.iter().all(u8::is_ascii_hexdigit))
+        {
+            Language::Rust
+        } else {
+            Language::Cpp
+        }
+    }
 }
 
 /// A translation unit (of Rust: a crate, or a part of one).

@@ -246,7 +246,7 @@ impl Program {
     pub fn language(&self, function: FunctionNumber) -> Language {
         match self.functions[function].unit.expand() {
             Some(unit) => self.units[unit].language,
-            None => Language::Other,
+            None => Language::of_name(&self.texts[self.functions[function].name]),
         }
     }
 

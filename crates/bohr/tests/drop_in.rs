@@ -163,8 +163,18 @@ fn objects_that_were_changed_are_linked_as_they_are() {
 #[track_caller]
 fn expect_changed(project: &Project, tool: &str, link: &str, file: &str) {
     let message = both_work(project, &[link]);
-    let expected = format!("{file} (changed after it was compiled");
+    let expected = format!("{file} (its symbols are not those of its bitcode");
     assert!(message.contains(&expected), "{tool}: {message}");
+}
+
+#[test]
+fn assembly_in_functions_with_symbols_of_its_own() {
+    let project = project();
+    // As the probes of SystemTap define theirs.
+    let probe = r#"__asm__ volatile(".pushsection .base,\"aG\",\"progbits\",.base,comdat\n"
+        ".weak _.base\n_.base: .space 1\n.popsection");"#;
+    project.write("add.c", &ADD.replace("return", &format!("{probe} return")));
+    assert_eq!(both_work(&project, &["cc -O1 main.c add.c -o app"]), "");
 }
 
 #[test]

@@ -102,12 +102,16 @@ pub(super) fn file_symbols(object: &ObjectFile<'_>) -> usize {
 }
 
 /// Whether code generation can have added a symbol: names that C reserves
-/// (helpers, sanitizers, coverage), and functions of the C library that take
-/// the place of others.
+/// (helpers, sanitizers, coverage) or that are none in C (`DW.ref.…`, the
+/// `_.stapsdt.base` of probes), and functions of the C library that take the
+/// place of others.
 fn is_made_by_compilers(name: &[u8], binding: Binding) -> bool {
-    const BEGINNINGS: [&[u8]; 5] = [b"__", b"_Unwind_", b"_GLOBAL_", b"DW.ref.", b"llvm_"];
+    const BEGINNINGS: [&[u8]; 4] = [b"__", b"_Unwind_", b"_GLOBAL_", b"llvm_"];
     let reserved = BEGINNINGS.iter().any(|start| name.starts_with(start));
-    reserved || (binding == Binding::Undefined && is_library_function(name))
+    let is_identifier = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    reserved
+        || !name.iter().all(is_identifier)
+        || (binding == Binding::Undefined && is_library_function(name))
 }
 
 fn is_library_function(name: &[u8]) -> bool {
