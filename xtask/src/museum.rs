@@ -3,6 +3,7 @@
 //! fails when nobody looks, and keeps the guided tour in step.
 
 mod debian;
+mod explain;
 mod hunt;
 
 pub use hunt::build_bohr;
@@ -13,7 +14,7 @@ use std::fs;
 
 pub const COMMAND: Command = Command {
     name: "museum",
-    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | debian [--seeds N] | tour, then names (default: all)",
+    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | explain [--seconds N] | debian [--seeds N] | tour, then names (default: all)",
     run,
 };
 
@@ -30,10 +31,11 @@ fn run(arguments: &[String]) -> Result<(), String> {
         "build" => build(rest),
         "measure" => measure(rest),
         "hunt" => hunt::run(rest),
+        "explain" => explain::run(rest),
         "debian" => debian::run(rest),
         "tour" => tour().map_err(|error| error.to_string()),
         _ => Err(format!(
-            "there is no `museum {verb}`; try list, build, measure, hunt, debian or tour"
+            "there is no `museum {verb}`; try list, build, measure, hunt, explain, debian or tour"
         )),
     }
 }

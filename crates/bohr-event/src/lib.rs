@@ -32,6 +32,7 @@ mod run;
 mod schedule;
 mod signature;
 mod thread;
+mod verb;
 
 pub use event::{EventKind, MemoryOrder};
 pub use fault::{Diagnosis, Fault};

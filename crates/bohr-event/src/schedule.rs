@@ -148,6 +148,33 @@ impl<P> Schedule<P> {
         self.segments.iter().map(|segment| segment.events).sum()
     }
 
+    /// The beginning of the schedule, up to so many events. A segment that is cut
+    /// loses its anchor.
+    #[must_use]
+    pub fn prefix(&self, events: u64) -> Schedule<P>
+    where
+        P: Clone,
+    {
+        let mut left = events;
+        let mut segments = Vec::new();
+        for segment in &self.segments {
+            if left == 0 {
+                break;
+            }
+            let whole = segment.events <= left;
+            segments.push(Segment {
+                thread: segment.thread.clone(),
+                events: segment.events.min(left),
+                end: segment.end.clone().filter(|_| whole),
+            });
+            left = left.saturating_sub(segment.events);
+        }
+        Schedule {
+            segments,
+            choices: self.choices.clone(),
+        }
+    }
+
     /// How many times the processor passes from one thread to another.
     #[must_use]
     pub fn switches(&self) -> usize {

@@ -1,14 +1,19 @@
-//! The variable at the heart of a window: what the interrupted thread did with
-//! it before, what another did with it in between, what the first does with it
-//! afterwards.
+//! The variables at the heart of a window: what the interrupted thread did with
+//! them before, what another did with them in between, what the first does with
+//! them afterwards.
 //!
-//! The edges of a window are often the ends of critical sections; what is
-//! wrong is what happens inside of them. Of all variables that both threads
-//! touch around the window, the one is taken whose three accesses no serial
-//! order explains (the four patterns of Lu, Tucek, Qin and Zhou, "AVIO:
-//! Detecting Atomicity Violations via Access Interleaving Invariants", ASPLOS
-//! 2006), and of those the one closest to the edges.
+//! An interruption is harmless where the execution is the same as one without
+//! it. It is not if the interrupted thread comes before the other one by one
+//! conflict and after it by another (Bernstein, Hadzilacos and Goodman,
+//! "Concurrency Control and Recovery in Database Systems", 1987). With one
+//! variable in both conflicts these are the four patterns of Lu, Tucek, Qin and
+//! Zhou ("AVIO", ASPLOS 2006); with two, the variables belong together.
+//!
+//! Conflicts are plenty. The edges of a window were found by experiment, so the
+//! conflicts closest to them count: an edge is the access itself, or the end of
+//! the critical section that it lies in.
 
+use crate::experiment::Importance;
 use crate::moment::Moment;
 use bohr_event::control::Recorded;
 use bohr_event::{EventKind, Operation, ThreadPath};
@@ -17,98 +22,280 @@ use serde::Serialize;
 /// Events of the interrupted thread that are looked at on either side.
 pub(crate) const REACH: usize = 64;
 
-/// See the module.
+/// Further variables that are named beside those of the closest conflicts.
+const FURTHER: usize = 2;
+
+/// So many events further away, one variable is still a better explanation than
+/// two.
+const ONE_FOR_TWO: usize = 1;
+
+/// See the module. `before` and `between` conflict, and so do `then` and `after`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Culprit {
     /// The last access before the interruption.
     pub before: Option<Moment>,
     /// The one in between, by another thread.
     pub between: Moment,
+    /// The one in between that comes before `after`, if that is about another
+    /// variable.
+    pub then: Option<Moment>,
     /// The first access afterwards, done or still to be done.
     pub after: Option<Moment>,
+    /// The same with further variables around the same edges.
+    pub further: Vec<[Moment; 3]>,
 }
 
-/// How well three accesses explain a failure; more is better.
-type Merit = (u8, i64);
+impl Culprit {
+    /// All that is named, in the order in which it happens.
+    pub fn named(&self) -> impl Iterator<Item = &Moment> {
+        let own = self.before.iter().chain([&self.between]).chain(&self.then);
+        own.chain(&self.after).chain(self.further.iter().flatten())
+    }
+}
 
 /// What is around an interruption.
 pub(crate) struct Surroundings<'a> {
     pub run: &'a Recorded,
     pub thread: &'a ThreadPath,
+    /// Events of the thread up to the one that opens the window.
+    pub opened: u64,
     /// The events of others that are needed.
     pub between: std::ops::Range<usize>,
     /// What the interrupted thread does from its window on: its own events, or
     /// those of a run in which it was not interrupted.
     pub after: Vec<Moment>,
+    /// What accesses are worth.
+    pub importance: &'a dyn Fn(&Operation) -> Importance,
+}
+
+/// A conflict with one side of the interrupted thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Conflict {
+    importance: Importance,
+    /// Events between it and the edge.
+    distance: usize,
+    /// Position of the interrupted thread's event, from the edge.
+    own: usize,
+    /// Position of the other's event in the run.
+    other: usize,
+}
+
+impl Conflict {
+    /// The best first.
+    fn rank(&self) -> (std::cmp::Reverse<Importance>, usize) {
+        (std::cmp::Reverse(self.importance), self.distance)
+    }
 }
 
 impl Surroundings<'_> {
-    /// The best explanation, among data if there is one, else among locks.
+    /// The best explanation, if there is one.
     pub fn culprit(&self) -> Option<Culprit> {
-        let data = self.best(|kind| kind.is_access());
-        data.or_else(|| self.best(|kind| matches!(kind, EventKind::Acquire | EventKind::Free)))
+        let before = self.before();
+        let left = self.conflicts(&before, true);
+        let right = self.conflicts(&self.after, false);
+        let (first, second) = match self.one_variable(&left, &right, &before) {
+            Some((first, second)) => (Some(first), Some(second)),
+            None => (left.first().copied(), right.first().copied()),
+        };
+        let at = |conflict: Conflict| {
+            let inside = self.inside(conflict.other);
+            Moment::at(self.run, inside.unwrap_or(conflict.other))
+        };
+        let between = first.or(second).map(at)?;
+        let then = second
+            .map(at)
+            .filter(|then| !overlap(&then.operation, &between.operation));
+        let further = self.further(&left, &right, &before, [first, second]);
+        Some(Culprit {
+            before: first.map(|first| self.access(&before[..first.own], &before[first.own], true)),
+            between,
+            then,
+            after: second.map(|second| {
+                self.access(&self.after[second.own..], &self.after[second.own], false)
+            }),
+            further,
+        })
     }
 
-    fn best(&self, counts: impl Fn(EventKind) -> bool) -> Option<Culprit> {
-        let before = self.before();
-        let mut best: Option<(Merit, Culprit)> = None;
-        for event in self.between.clone() {
-            let between = &self.run.steps[event].operation;
-            if !counts(between.kind) || self.run.path(event) == self.thread {
-                continue;
-            }
-            let touches = |moment: &&Moment| same_object(&moment.operation, between);
-            let first = before.iter().rev().find(touches);
-            let second = self.after.iter().find(touches);
-            let distance = |moment: Option<&Moment>, edge: Option<&Moment>| {
-                let numbers = moment
-                    .zip(edge)
-                    .map(|(one, two)| one.number.abs_diff(two.number));
-                numbers.unwrap_or(REACH as u64) as i64
+    /// The first access to data behind the taking of a lock: where only locks
+    /// conflict, what they are for comes later, or was changed out of sight.
+    fn inside(&self, event: usize) -> Option<usize> {
+        let taken = &self.run.steps[event];
+        if !self.takes_lock(&taken.operation) {
+            return None;
+        }
+        let behind = event + 1..self.run.steps.len();
+        let mut own = behind.filter(|later| self.run.steps[*later].thread == taken.thread);
+        let operation = |event: usize| &self.run.steps[event].operation;
+        let first = own.find(|later| self.ends_search(operation(*later)));
+        first.filter(|later| operation(*later).kind.is_access())
+    }
+
+    /// The same of the interrupted thread; `behind` is what it does afterwards,
+    /// from the edge on.
+    fn access(&self, behind: &[Moment], moment: &Moment, backwards: bool) -> Moment {
+        if !self.takes_lock(&moment.operation) {
+            return moment.clone();
+        }
+        let is_end = |later: &&Moment| self.ends_search(&later.operation);
+        let found = match backwards {
+            true => behind.iter().rev().find(is_end),
+            false => behind.iter().skip(1).find(is_end),
+        };
+        let found = found.filter(|found| found.operation.kind.is_access());
+        found.unwrap_or(moment).clone()
+    }
+
+    fn takes_lock(&self, operation: &Operation) -> bool {
+        let changes = matches!(operation.kind, EventKind::Acquire | EventKind::Update);
+        changes && self.worth(operation) == Importance::Lock
+    }
+
+    /// An access to data, or the end of a critical section.
+    fn ends_search(&self, operation: &Operation) -> bool {
+        let data = operation.kind.is_access() && self.worth(operation) == Importance::Data;
+        data || operation.kind == EventKind::Release
+    }
+
+    /// The conflicts of the events on one side, the best first; of each event the
+    /// last one in between on the left, the first one on the right.
+    fn conflicts(&self, own: &[Moment], left: bool) -> Vec<Conflict> {
+        let mut found = Vec::new();
+        for (distance, moment) in own.iter().enumerate() {
+            let hits = |event: &usize| self.conflict(&moment.operation, *event, left);
+            let mut events = self.between.clone();
+            let other = match left {
+                true => events.find(hits),
+                false => events.rev().find(hits),
             };
-            let far = distance(first, before.last()) + distance(second, self.after.first());
-            let merit = (weight(first, between, second), -far);
-            if merit.0 > 0 && best.as_ref().is_none_or(|(known, _)| merit >= *known) {
-                let culprit = Culprit {
-                    before: first.cloned(),
-                    between: Moment::at(self.run, event),
-                    after: second.cloned(),
-                };
-                best = Some((merit, culprit));
+            found.extend(other.map(|other| Conflict {
+                importance: self.worth(&moment.operation),
+                distance,
+                own: distance,
+                other,
+            }));
+        }
+        found.retain(|conflict| conflict.importance > Importance::Private);
+        found.sort_by_key(Conflict::rank);
+        found
+    }
+
+    fn worth(&self, operation: &Operation) -> Importance {
+        match operation.kind.is_access() {
+            true => (self.importance)(operation),
+            false => Importance::Lock,
+        }
+    }
+
+    /// Whether an event in between conflicts with one on the left or right of it.
+    /// That memory ends is of no importance to those who came before.
+    fn conflict(&self, own: &Operation, event: usize, left: bool) -> bool {
+        let other = &self.run.steps[event].operation;
+        if self.run.path(event) == self.thread {
+            return false;
+        }
+        let kinds = [own.kind, other.kind];
+        let data = kinds.iter().all(|kind| kind.is_access());
+        let ends = !left && own.kind.is_access() && other.kind == EventKind::Free;
+        let locks = kinds.iter().all(|kind| *kind == EventKind::Acquire);
+        let changes = kinds.iter().any(|kind| *kind != EventKind::Read);
+        (data || ends || locks) && changes && overlap(own, other)
+    }
+
+    /// One variable on both sides, if it explains about as well as the best two.
+    fn one_variable(
+        &self,
+        left: &[Conflict],
+        right: &[Conflict],
+        before: &[Moment],
+    ) -> Option<(Conflict, Conflict)> {
+        let distance = |one: &Conflict, two: &Conflict| one.distance + two.distance;
+        let bound = distance(left.first()?, right.first()?) + ONE_FOR_TWO;
+        let importance = left.first()?.importance.min(right.first()?.importance);
+        let pairs = left.iter().flat_map(|first| {
+            let same = move |second: &&Conflict| self.is_same(first, second, before);
+            right.iter().find(same).map(|second| (*first, *second))
+        });
+        let good = pairs.filter(|(first, second)| {
+            first.importance.min(second.importance) >= importance
+                && distance(first, second) <= bound
+                && self.is_unserial(first, second, before)
+        });
+        good.min_by_key(|(first, second)| distance(first, second))
+    }
+
+    fn is_same(&self, first: &Conflict, second: &Conflict, before: &[Moment]) -> bool {
+        let one = &before[first.own].operation;
+        overlap(one, &self.after[second.own].operation)
+    }
+
+    /// Whether no serial order explains three accesses to one variable.
+    fn is_unserial(&self, first: &Conflict, second: &Conflict, before: &[Moment]) -> bool {
+        let writes = |operation: &Operation| operation.kind != EventKind::Read;
+        let one = writes(&before[first.own].operation);
+        let two = writes(&self.after[second.own].operation);
+        let between = writes(&self.run.steps[first.other].operation);
+        matches!(
+            (one, between, two),
+            (false, true, _) | (true, true, false) | (true, false, true)
+        )
+    }
+
+    /// More variables with both conflicts in the critical sections at the edges.
+    fn further(
+        &self,
+        left: &[Conflict],
+        right: &[Conflict],
+        before: &[Moment],
+        named: [Option<Conflict>; 2],
+    ) -> Vec<[Moment; 3]> {
+        let ends = [self.section(before), self.section(&self.after)];
+        let mut known: Vec<Operation> = Vec::new();
+        known.extend(named[0].map(|first| before[first.own].operation));
+        known.extend(named[1].map(|second| self.after[second.own].operation));
+        let mut found = Vec::new();
+        for first in left.iter().filter(|first| first.own < ends[0]) {
+            let operation = before[first.own].operation;
+            let second = right
+                .iter()
+                .find(|second| second.own < ends[1] && self.is_same(first, second, before));
+            let Some(second) = second.filter(|_| first.importance == Importance::Data) else {
+                continue;
+            };
+            if found.len() < FURTHER && !known.iter().any(|other| overlap(other, &operation)) {
+                known.push(operation);
+                found.push([
+                    before[first.own].clone(),
+                    Moment::at(self.run, first.other),
+                    self.after[second.own].clone(),
+                ]);
             }
         }
-        best.map(|(_, culprit)| culprit)
+        found
     }
 
-    /// The last events of the interrupted thread before it was interrupted.
+    /// How many events from the edge belong to the critical section there.
+    fn section(&self, own: &[Moment]) -> usize {
+        let is_boundary = |moment: &Moment| {
+            let kind = moment.operation.kind;
+            !kind.is_access() || self.worth(&moment.operation) != Importance::Data
+        };
+        let inside = own.iter().enumerate().skip(1);
+        let mut boundary = inside.filter(|(_, moment)| is_boundary(moment));
+        boundary.next().map_or(own.len(), |(position, _)| position)
+    }
+
+    /// The events of the interrupted thread up to the one that opens the window,
+    /// the last first.
     fn before(&self) -> Vec<Moment> {
-        let own = self.run.events_of(self.thread);
-        let count = own.take_while(|event| event.0 < self.between.start).count();
-        let numbers = count.saturating_sub(REACH)..count;
+        let numbers = (self.opened.saturating_sub(REACH as u64)..self.opened).rev();
         numbers
-            .filter_map(|number| Moment::of(self.run, self.thread, number as u64))
+            .filter_map(|number| Moment::of(self.run, self.thread, number))
             .collect()
     }
 }
 
-fn same_object(one: &Operation, two: &Operation) -> bool {
-    one.kind.is_access() == two.kind.is_access()
-        && one.object < two.object + u64::from(two.size.max(1))
-        && two.object < one.object + u64::from(one.size.max(1))
-}
-
-/// How much three accesses to one variable explain.
-fn weight(first: Option<&Moment>, between: &Operation, second: Option<&Moment>) -> u8 {
-    let writes = |moment: &Moment| moment.operation.kind != EventKind::Read;
-    let intruder_writes = between.kind != EventKind::Read;
-    match (first.map(writes), second.map(writes)) {
-        // Read-write-read, write-write-read, read-write-write, write-read-write.
-        (Some(one), Some(two)) => match (one, intruder_writes, two) {
-            (false, true, _) | (true, true, false) | (true, false, true) => 3,
-            (_, true, _) => 2,
-            _ => 0,
-        },
-        (Some(other), None) | (None, Some(other)) => u8::from(other || intruder_writes),
-        (None, None) => 0,
-    }
+fn overlap(one: &Operation, two: &Operation) -> bool {
+    let end = |operation: &Operation| operation.object + u64::from(operation.size.max(1));
+    one.object < end(two) && two.object < end(one)
 }

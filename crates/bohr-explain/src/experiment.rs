@@ -2,7 +2,7 @@
 //! found with few runs.
 
 use bohr_event::control::Recorded;
-use bohr_event::{PlaceNumber, Schedule};
+use bohr_event::{Operation, PlaceNumber, Schedule};
 
 /// One run.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,23 @@ pub trait Experimenter {
     /// # Errors
     /// If the program cannot be run.
     fn observe(&mut self, candidate: &Schedule<PlaceNumber>) -> Result<Observation, Self::Error>;
+
+    /// What an access is worth as an explanation.
+    fn importance(&self, operation: &Operation) -> Importance {
+        let _ = operation;
+        Importance::Data
+    }
+}
+
+/// What an access is worth as an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Importance {
+    /// It belongs to the language's own runtime.
+    Private,
+    /// It is to a lock.
+    Lock,
+    /// It is to data.
+    Data,
 }
 
 /// The last of `0..=most` up to which every experiment fails, given that 0

@@ -7,22 +7,35 @@
 //! none: the piece of code that should have been one step. Where nobody is
 //! preempted, [`orders`](order::orders) finds the two moments that came in the
 //! wrong order. Both need somebody who can run the program, an [`Experimenter`].
-//! [`races`](race::races) needs the events alone.
+//! [`races`](race::races), [`circle`], [`lifetime`] and [`unheard`] need the
+//! events of the failing run, and what the runtime saw at its end.
 
 #![forbid(unsafe_code)]
 
+mod circle;
 mod culprit;
 mod experiment;
+mod explanation;
 mod globals;
+mod lifetime;
 mod moment;
+mod notification;
+mod objects;
 pub mod order;
 pub mod race;
+#[cfg(test)]
+mod toy;
 pub mod window;
 
+pub use circle::{Link, circle};
 pub use culprit::Culprit;
-pub use experiment::{Experimenter, Observation};
+pub use experiment::{Experimenter, Importance, Observation};
+pub use explanation::{Explanation, explain};
 pub use globals::Globals;
+pub use lifetime::{Lifetime, lifetime};
 pub use moment::Moment;
+pub use notification::{Unheard, unheard};
+pub use objects::{ObjectName, Objects};
 pub use order::{Order, orders};
 pub use race::{Race, locks_held, races};
 pub use window::{Window, windows};

@@ -1,6 +1,6 @@
 //! An event by a name that holds in other runs too.
 
-use bohr_event::control::Recorded;
+use bohr_event::control::{Recorded, ThreadState};
 use bohr_event::{Operation, ThreadPath};
 use serde::Serialize;
 
@@ -26,6 +26,25 @@ impl Moment {
             number,
             operation: *operation,
         })
+    }
+
+    /// What a thread waits to do at the end of a run.
+    #[must_use]
+    pub fn waiting(run: &Recorded, state: &ThreadState) -> Option<Moment> {
+        let thread = run.threads.get(state.thread.position())?;
+        Some(Moment {
+            thread: thread.clone(),
+            number: run.events_of(thread).count() as u64,
+            operation: state.operation,
+        })
+    }
+
+    /// The position in a run of this very event, if it is in it.
+    #[must_use]
+    pub fn position(&self, run: &Recorded) -> Option<usize> {
+        let number = usize::try_from(self.number).ok()?;
+        let (event, operation) = run.events_of(&self.thread).nth(number)?;
+        (operation.place == self.operation.place).then_some(event)
     }
 
     /// The event at this position of a run.

@@ -2,10 +2,10 @@
 //! thread has done something before another has, and the other way round the
 //! program does not fail.
 
-use crate::experiment::{Experimenter, last_failing};
+use crate::experiment::{Experimenter, Importance, last_failing};
 use crate::moment::Moment;
-use bohr_event::control::Recorded;
-use bohr_event::{PlaceNumber, Schedule, Segment};
+use bohr_event::control::{Recorded, Step};
+use bohr_event::{EventKind, Operation, PlaceNumber, Schedule, Segment, ThreadPath};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -16,6 +16,15 @@ pub struct Order {
     pub first: Moment,
     /// What should have come before it.
     pub second: Moment,
+    /// What the thread of `second` did with the same variable last before `first`.
+    pub earlier: Option<Moment>,
+}
+
+impl Order {
+    /// All that is named, in the order in which it happens.
+    pub fn named(&self) -> impl Iterator<Item = &Moment> {
+        self.earlier.iter().chain([&self.first, &self.second])
+    }
 }
 
 /// The orders between neighbouring segments of a failing run that have to be as
@@ -38,9 +47,66 @@ pub fn orders<E: Experimenter>(
         let behind = last_failing(length, |distance| {
             Ok(!pair.harmless(distance, experimenter)?)
         })?;
-        found.push(pair.order((length - behind) as usize));
+        let importance = |operation: &Operation| experimenter.importance(operation);
+        found.push(pair.order((length - behind) as usize, &importance));
     }
     Ok(found)
+}
+
+/// The orders between the end of a failing run and threads that had not begun
+/// then: had one of them come first, the run would not fail.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn absentees<E: Experimenter>(
+    run: &Recorded,
+    experimenter: &mut E,
+) -> Result<Vec<Order>, E::Error> {
+    let starts = |step: &&Step| step.operation.kind == EventKind::Start;
+    let mut found = Vec::new();
+    for step in run.pending.iter().filter(starts) {
+        let thread = &run.threads[step.thread.position()];
+        let Some((last, before)) = run.schedule.segments().split_last() else {
+            break;
+        };
+        let whole = Segment {
+            thread: thread.clone(),
+            events: u64::from(u32::MAX),
+            end: None,
+        };
+        let mut candidate: Schedule<PlaceNumber> = before
+            .iter()
+            .cloned()
+            .chain([whole, last.clone()])
+            .collect();
+        for choice in run.schedule.choices() {
+            candidate.choose(choice.clone());
+        }
+        let seen = experimenter.observe(&candidate)?;
+        if !seen.fails {
+            found.extend(overtaken(run, last.events as usize, &seen.run, thread));
+        }
+    }
+    Ok(found)
+}
+
+/// The last event of a failing run's last segment that conflicts with what an
+/// absent thread did in another run.
+fn overtaken(run: &Recorded, last: usize, other: &Recorded, thread: &ThreadPath) -> Option<Order> {
+    let segment = run.steps.len() - last..run.steps.len();
+    let absent: Vec<(usize, &Operation)> = other.events_of(thread).collect();
+    segment.rev().find_map(|event| {
+        let own = &run.steps[event].operation;
+        let conflicts = |(_, operation): &&(usize, &Operation)| {
+            own.kind.is_access() && operation.kind.is_access() && own.conflicts(operation)
+        };
+        let (second, _) = absent.iter().find(conflicts)?;
+        Some(Order {
+            first: Moment::at(run, event),
+            second: Moment::at(other, *second),
+            earlier: None,
+        })
+    })
 }
 
 /// Two neighbouring segments.
@@ -96,22 +162,34 @@ impl<'a> Pair<'a> {
     }
 
     /// The first event of the first segment that has to come before, with the
-    /// one of the second that touches the same; if there is no such pair, what
-    /// comes there.
-    fn order(&self, needed: usize) -> Order {
+    /// one of the second that touches the same. What has to come before may be
+    /// the end of a critical section: then it is an access in that. If there is
+    /// no such pair, what comes there.
+    fn order(&self, needed: usize, importance: &dyn Fn(&Operation) -> Importance) -> Order {
         let from = self.first.start + needed.saturating_sub(1);
         let operation = |event: usize| &self.run.steps[event].operation;
-        let conflict = (from..self.first.end).find_map(|event| {
+        let conflict = |event: usize, wanted: Importance| {
             let touches = |other: &usize| {
                 let accesses = operation(event).kind.is_access();
                 accesses && operation(event).conflicts(operation(*other))
             };
-            Some((event, self.second.clone().find(touches)?))
+            let worth = importance(operation(event)) == wanted;
+            Some((event, self.second.clone().find(touches).filter(|_| worth)?))
+        };
+        let around = (from..self.first.end).chain((self.first.start..from).rev());
+        let of_worth = |wanted| around.clone().find_map(|event| conflict(event, wanted));
+        let found = of_worth(Importance::Data).or_else(|| of_worth(Importance::Lock));
+        let (first, second) = found.unwrap_or((from, self.second.start));
+        let before = (0..first).rev().find(|event| {
+            let same = operation(*event).object == operation(first).object;
+            same && self.run.steps[*event].thread == self.run.steps[second].thread
         });
-        let (first, second) = conflict.unwrap_or((from, self.second.start));
         Order {
             first: Moment::at(self.run, first),
             second: Moment::at(self.run, second),
+            earlier: before
+                .filter(|_| found.is_some())
+                .map(|event| Moment::at(self.run, event)),
         }
     }
 }

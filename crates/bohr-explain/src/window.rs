@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::ops::Range;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
     /// Who is interrupted.
     pub thread: ThreadPath,
@@ -35,6 +35,23 @@ pub struct Window {
     pub culprit: Option<Culprit>,
     /// At how many moments the interruption shows the failure.
     pub width: u64,
+    /// The run in which the interruption came too late to do harm, if that is
+    /// what closes the window. What comes afterwards is told from it.
+    #[serde(skip)]
+    pub passing: Option<Recorded>,
+}
+
+impl Window {
+    /// What tells it best: the accesses to the variable that it is about, or else
+    /// its edges.
+    #[must_use]
+    pub fn named(&self) -> Vec<&Moment> {
+        let named = match &self.culprit {
+            Some(culprit) => return culprit.named().collect(),
+            None => [&self.opens, &self.intrusion, &self.closes],
+        };
+        named.into_iter().flatten().collect()
+    }
 }
 
 /// The windows of all preemptions of a failing run, in the order in which they
@@ -86,12 +103,15 @@ fn window<E: Experimenter>(
         intrusion: (intrusion >= between.start).then(|| Moment::at(run, intrusion)),
         culprit: None,
         width: earlier + late.distance + 1,
+        passing: late.passing,
     };
     let surroundings = Surroundings {
         run,
         thread,
+        opened: first,
         between,
         after: late.after,
+        importance: &|operation| experimenter.importance(operation),
     };
     window.culprit = surroundings.culprit();
     Ok(window)
@@ -105,6 +125,8 @@ struct Late {
     closes: Option<Moment>,
     /// What the thread does from there on if it is not interrupted.
     after: Vec<Moment>,
+    /// The run that shows both.
+    passing: Option<Recorded>,
 }
 
 fn last_harmful<E: Experimenter>(
@@ -145,8 +167,11 @@ fn last_harmful<E: Experimenter>(
     }
     Ok(Late {
         distance,
-        closes: closing.and_then(|(_, run)| Moment::of(&run, thread, from)),
+        closes: closing
+            .as_ref()
+            .and_then(|(_, run)| Moment::of(run, thread, from)),
         after,
+        passing: closing.map(|(_, run)| run),
     })
 }
 

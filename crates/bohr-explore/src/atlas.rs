@@ -81,6 +81,12 @@ impl Atlas {
         &self.objects
     }
 
+    /// The models of the instrumented objects.
+    #[must_use]
+    pub fn models(&self) -> &[Arc<Program>] {
+        &self.models
+    }
+
     /// Takes over the table of objects of a later moment.
     pub fn update(&mut self, objects: &[LoadedObject]) {
         if objects.len() > self.objects.len() {
@@ -94,14 +100,14 @@ impl Atlas {
 
     /// The program model and site that a number stands for.
     #[must_use]
-    pub fn site(&self, number: PlaceNumber) -> Option<(&Program, SiteNumber)> {
+    pub fn site(&self, number: PlaceNumber) -> Option<(&Arc<Program>, SiteNumber)> {
         let LoadedObject::Sites { program, .. } = self.objects.get(usize::from(number.object()))?
         else {
             return None;
         };
         let model = self.model(program)?;
         let site = SiteNumber::new(usize::try_from(number.offset()).ok()?);
-        model.site(site).map(|_| (&**model, site))
+        model.site(site).map(|_| (model, site))
     }
 
     /// The name of a place that holds in other processes too.
@@ -166,7 +172,7 @@ impl Atlas {
         })?;
         let read = |path: &String| Globals::read(&std::fs::read(path).ok()?);
         let globals = self.globals.entry(path).or_insert_with_key(read);
-        globals.as_ref()?.name(address - start)
+        globals.as_ref()?.name(address - start).map(demangled)
     }
 
     /// The number of a place in this process.
@@ -242,6 +248,15 @@ impl Atlas {
             Some(tables) => spots_of_code(tables, number.offset()),
             None => vec![Spot::default()],
         }
+    }
+}
+
+/// The name as its author wrote it, where the symbol alone was known.
+fn demangled(name: String) -> String {
+    let symbol = name.split('.').next().unwrap_or(&name);
+    match symbol.starts_with('_') {
+        true => addr2line::demangle_auto(symbol.into(), None).into_owned(),
+        false => name,
     }
 }
 

@@ -26,6 +26,7 @@ mod symbols;
 mod target;
 mod trial;
 mod verdict;
+mod vocabulary;
 mod whole_file;
 
 pub use atlas::{Atlas, Spot};
@@ -44,5 +45,6 @@ pub use target::{
     inspect_with,
 };
 pub use trial::{Observed, Trial, Trials};
-pub use verdict::{Verdict, judge, judge_against, signature_tag, written_spot};
+pub use verdict::{Verdict, is_written, judge, judge_against, signature_tag, written_spot};
+pub use vocabulary::Vocabulary;
 pub use whole_file::write_whole;

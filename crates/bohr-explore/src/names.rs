@@ -2,6 +2,7 @@
 
 use crate::atlas::{Atlas, Spot};
 use crate::verdict::written_spot;
+use crate::vocabulary::Vocabulary;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 
@@ -10,15 +11,28 @@ pub struct Names<'a> {
     atlas: &'a mut Atlas,
     threads: &'a [ThreadPath],
     steps: &'a [Step],
+    vocabulary: Vocabulary,
 }
 
 impl<'a> Names<'a> {
     /// Of a run with these threads and events.
     pub fn new(atlas: &'a mut Atlas, threads: &'a [ThreadPath], steps: &'a [Step]) -> Names<'a> {
+        let vocabulary = Vocabulary::of(atlas, steps);
+        Names::with(atlas, threads, steps, vocabulary)
+    }
+
+    /// The same with what the events tell.
+    pub fn with(
+        atlas: &'a mut Atlas,
+        threads: &'a [ThreadPath],
+        steps: &'a [Step],
+        vocabulary: Vocabulary,
+    ) -> Names<'a> {
         Names {
             atlas,
             threads,
             steps,
+            vocabulary,
         }
     }
 
@@ -36,6 +50,12 @@ impl<'a> Names<'a> {
         written_spot(self.atlas, place)
     }
 
+    /// Whether a place lies in the program's own code.
+    #[must_use]
+    pub fn is_own_code(&self, place: PlaceNumber) -> bool {
+        self.atlas.is_own_code(place)
+    }
+
     /// The line of a place and of the calls that were put inline around it.
     pub fn chain(&mut self, place: PlaceNumber) -> Vec<String> {
         let spots = self.atlas.spots(place).into_iter();
@@ -50,18 +70,41 @@ impl<'a> Names<'a> {
         }
         self.atlas
             .global(address)
+            .or_else(|| self.part(operation))
             .or_else(|| self.block(address))
             .unwrap_or_else(|| format!("{address:#x}"))
     }
 
-    /// The heap block that an address lies in, by where it came from.
-    fn block(&mut self, address: u64) -> Option<String> {
+    /// The field of the object that an address lies in; which element, if there
+    /// are several in one block.
+    fn part(&mut self, operation: &Operation) -> Option<String> {
+        let found = self.vocabulary.part(self.atlas, operation)?;
+        let element = found.object.and_then(|(start, size)| {
+            let block = self.allocation(start)?;
+            let several = u64::from(block.size) >= 2 * size;
+            let position = (start - block.object) / size.max(1);
+            several.then(|| format!(" [{position}]"))
+        });
+        Some(format!("{}{}", found.name, element.unwrap_or_default()))
+    }
+
+    /// The last allocation of the block that an address lies in.
+    fn allocation(&self, address: u64) -> Option<Operation> {
         let holds = |operation: &Operation| {
             let end = operation.object + u64::from(operation.size);
             operation.kind == EventKind::Alloc && (operation.object..end).contains(&address)
         };
         let steps = self.steps.iter();
-        let allocation = steps.map(|step| step.operation).rfind(|step| holds(step))?;
+        steps.map(|step| step.operation).rfind(|step| holds(step))
+    }
+
+    /// The heap block that an address lies in, by who points to it or by where it
+    /// came from.
+    fn block(&mut self, address: u64) -> Option<String> {
+        let allocation = self.allocation(address)?;
+        if let Some(pointer) = self.vocabulary.pointer_into(&allocation) {
+            return Some(pointer);
+        }
         let spot = self.spot(allocation.place);
         let offset = address - allocation.object;
         Some(format!(

@@ -8,7 +8,8 @@ use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
 use bohr_event::control::{
-    Detail, Detailing, Job, Omissions, Outcome, Passes, Recorded, RunReport, Step,
+    Detail, Detailing, Failure, Job, Omissions, Outcome, Passes, Recorded, RunReport, Step,
+    ThreadState,
 };
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use bohr_schedule::Plan;
@@ -20,6 +21,8 @@ pub struct Observed {
     pub run: Option<Recorded>,
     /// Whether it showed the bug.
     pub same: bool,
+    /// What the runtime saw, if it saw it fail.
+    pub failure: Option<Failure>,
     /// Whether it failed in any way.
     pub failed: bool,
     /// Threads whose bodies were left out.
@@ -159,8 +162,32 @@ impl<'a> Trials<'a> {
             passes: std::mem::take(&mut detail.passes),
             run: whole.then(|| recorded(detail, pending)),
             same: judgement == Judgement::TheBug,
+            failure: match report.outcome {
+                Outcome::Failed(failure) => Some(failure),
+                _ => None,
+            },
             failed: judgement != Judgement::Good,
         })
+    }
+
+    /// Where every thread stands when a schedule is over: what it is about to
+    /// do, and its stack. Empty if the schedule cannot be followed to its end.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn standing(
+        &mut self,
+        schedule: Schedule<PlaceNumber>,
+        seed: u64,
+    ) -> Result<Vec<ThreadState>, ExploreError> {
+        let events = schedule.events();
+        let job = Job {
+            details: Detailing::Always,
+            ..self.job(&Plan::replay(schedule), seed)
+        };
+        let report = self.once(job)?;
+        let detail = report.detail.filter(|_| report.events == events);
+        Ok(detail.map(|detail| detail.standing).unwrap_or_default())
     }
 
     /// What is left out of the runs.
@@ -219,10 +246,8 @@ fn pending(outcome: &Outcome) -> Vec<Step> {
     let Outcome::Failed(failure) = outcome else {
         return Vec::new();
     };
-    let waits = |state: &&bohr_event::control::ThreadState| {
-        !state.enabled || state.thread != failure.thread
-    };
-    let step = |state: &bohr_event::control::ThreadState| Step {
+    let waits = |state: &&ThreadState| !state.enabled || state.thread != failure.thread;
+    let step = |state: &ThreadState| Step {
         thread: state.thread,
         operation: state.operation,
     };

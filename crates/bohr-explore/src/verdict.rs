@@ -245,6 +245,12 @@ pub fn written_spot(atlas: &mut Atlas, number: PlaceNumber) -> Spot {
     spots.swap_remove(written.unwrap_or(0))
 }
 
+/// Whether a place lies in code that the program's author wrote, or in a library's
+/// code that was put inline there.
+pub fn is_written(atlas: &mut Atlas, number: PlaceNumber) -> bool {
+    atlas.is_own_code(number) && atlas.spots(number).iter().any(|spot| !is_library(spot))
+}
+
 /// Whether code belongs to the library of its language.
 fn is_library(spot: &Spot) -> bool {
     let holds = |text: &Option<String>, parts: &[&str]| {
@@ -344,48 +350,18 @@ fn line(
     let doing = match (state.thread == failure.thread, state.enabled) {
         (true, _) if failure.kind == FailureKind::TimeLimit => "was running".to_string(),
         (true, _) if failure.kind != FailureKind::Deadlock => "failed".to_string(),
-        (_, true) => format!("was about to {}", verb(state.operation.kind)),
+        (_, true) => format!("was about to {}", state.operation.kind.intention()),
         (_, false) => match (state.operation.kind, state.holder) {
             (EventKind::Join, Some(joined)) => format!("waits for the end of {}", name(joined)),
-            (kind, Some(holder)) => format!("waits to {}, held by {}", verb(kind), name(holder)),
-            (kind, None) => format!("waits to {}", verb(kind)),
+            (kind, Some(holder)) => {
+                format!("waits to {}, held by {}", kind.intention(), name(holder))
+            }
+            (kind, None) => format!("waits to {}", kind.intention()),
         },
     };
     ThreadLine {
         thread: name(state.thread),
         doing,
         stack: stack(&state.frames, state.operation.place, atlas),
-    }
-}
-
-/// What a thread does at an event of this kind.
-fn verb(kind: EventKind) -> &'static str {
-    use EventKind::*;
-    match kind {
-        Start => "start",
-        Exit => "end",
-        Fork => "create a thread",
-        Join => "join a thread",
-        Read => "read",
-        Write => "write",
-        Update => "update",
-        Fence => "pass a fence",
-        Acquire => "take a lock",
-        Release => "give a lock back",
-        AcquireShared => "take a lock for reading",
-        ReleaseShared => "give a lock for reading back",
-        Wait => "be woken",
-        Signal => "wake a thread",
-        Broadcast => "wake all threads",
-        Send => "send",
-        Receive => "receive",
-        Alloc => "allocate",
-        Free => "free",
-        Arrive => "arrive at a barrier",
-        Depart => "leave a barrier",
-        Yield => "yield",
-        Sleep => "sleep",
-        Handle => "handle a signal",
-        External => "make a system call",
     }
 }

@@ -126,7 +126,7 @@ impl Exhibit {
         let sites = &self.manifest.failure.sites;
         let markers = sites.iter().map(|site| &site.marker);
         let bad_markers = markers
-            .chain(&self.manifest.culprit.sites)
+            .chain(self.manifest.culprit.sites.iter().flat_map(|site| &site.0))
             .filter_map(|marker| self.source.line_of(marker).err())
             .map(|error| error.to_string());
         let strays = sites.iter().filter(|site| self.strays(site)).map(|site| {
@@ -195,7 +195,7 @@ mod tests {
         exhibit.manifest.name = "savings".to_string();
         exhibit.manifest.mirrors.clear();
         exhibit.manifest.arguments.small.clear();
-        exhibit.manifest.culprit.sites[0] = "nowhere".to_string();
+        exhibit.manifest.culprit.sites[0].0 = vec!["nowhere".to_string()];
         exhibit.manifest.failure.sites[0].function = "cashier".to_string();
         assert_eq!(exhibit.disagreements().len(), 5);
     }

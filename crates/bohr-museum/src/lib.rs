@@ -23,6 +23,7 @@
 mod compile;
 mod error;
 mod exhibit;
+mod explain;
 mod hunt;
 mod machine;
 mod manifest;
@@ -37,11 +38,12 @@ mod tour;
 pub use compile::{Compilers, Variant, compile};
 pub use error::Error;
 pub use exhibit::{Exhibit, all, museum, named, root};
+pub use explain::{Explanation, Finding, Moment, explain, unnamed};
 pub use hunt::{Hunting, Report, Stack, Verdict, hunt, judge, judge_twin};
 pub use machine::facts as machine_facts;
 pub use manifest::{
-    Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum, Mirror,
-    Native, Site,
+    Alternatives, Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum,
+    Mirror, Native, Site,
 };
 pub use measure::{fingerprint, measure, record};
 pub use native::{Outcome, Run, run_once};

@@ -187,8 +187,30 @@ pub struct Site {
 pub struct Culprit {
     /// As the source spells it.
     pub variable: String,
-    /// The markers of the accesses that must not be separated or swapped.
-    pub sites: [String; 2],
+    /// The accesses that must not be separated or swapped.
+    pub sites: [Alternatives; 2],
+}
+
+/// Markers of which one has to be named: where a program can fail in several
+/// ways, which of them is explained is a matter of chance.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "OneOrMany")]
+pub struct Alternatives(pub Vec<String>);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<OneOrMany> for Alternatives {
+    fn from(written: OneOrMany) -> Alternatives {
+        match written {
+            OneOrMany::One(marker) => Alternatives(vec![marker]),
+            OneOrMany::Many(markers) => Alternatives(markers),
+        }
+    }
 }
 
 /// How small a failing run at the default arguments can become.

@@ -3,12 +3,14 @@
 
 use crate::attribute::Attributes;
 use crate::constant::{Assembly, Constant, ConstantValue};
+use crate::evidence::order;
 use crate::function::{Body, Function};
 use crate::ids::*;
 use crate::instruction::{Instruction, Operation, Value};
 use crate::layout::DataLayout;
 use crate::location::{Location, Scope, SourceFile};
 use crate::program::{Program, Site};
+use crate::source_type::SourceVariable;
 use crate::text::Texts;
 use crate::types::Type;
 use bohr_event::FunctionId;
@@ -94,6 +96,7 @@ impl ProgramBuilder {
             files: PrimaryMap::new(),
             scopes: PrimaryMap::new(),
             locations: PrimaryMap::new(),
+            source_types: PrimaryMap::new(),
             units: PrimaryMap::new(),
             globals: PrimaryMap::new(),
             aliases: PrimaryMap::new(),
@@ -270,6 +273,14 @@ impl BodyBuilder {
             location: self.location,
         });
         number.into()
+    }
+
+    /// Notes what variables say about addresses.
+    pub fn variables(&mut self, mut variables: Vec<SourceVariable>) {
+        let key = |known: &SourceVariable| (order(known.value), known.offset, known.name);
+        variables.sort_by_key(key);
+        variables.dedup();
+        self.body.variables = variables;
     }
 
     /// The pools that lists go to, and what is there so far.

@@ -6,6 +6,7 @@ use crate::ids::{
 };
 use crate::instruction::{Case, Clause, Incoming, Instruction, Operation, Value};
 use crate::pool::{List, Pool};
+use crate::source_type::SourceVariable;
 use bohr_event::FunctionId;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -155,6 +156,8 @@ pub struct Body {
     pub paths: Pool<u32>,
     /// Clauses of landing pads.
     pub clauses: Pool<Clause>,
+    /// What variables of the source say about addresses, in the order of these.
+    pub variables: Vec<SourceVariable>,
 }
 
 impl Body {
@@ -169,6 +172,7 @@ impl Body {
         self.targets.shrink();
         self.paths.shrink();
         self.clauses.shrink();
+        self.variables.shrink_to_fit();
     }
 
     /// The instructions of a block, as a range of numbers.

@@ -39,6 +39,9 @@ number!(
     /// A type. Parts of a type have smaller numbers than the type.
     TypeNumber, "type");
 number!(
+    /// A type of the source.
+    SourceTypeNumber, "source");
+number!(
     /// A constant. Parts of a constant have smaller numbers than the constant.
     ConstantNumber, "const");
 number!(

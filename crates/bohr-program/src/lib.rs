@@ -14,6 +14,7 @@ mod build;
 mod calls;
 mod check;
 mod constant;
+mod evidence;
 pub mod external;
 mod file;
 mod flow;
@@ -33,6 +34,7 @@ mod repetition;
 mod sharing;
 mod show;
 mod size;
+mod source_type;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -45,6 +47,7 @@ pub use build::{BodyBuilder, ProgramBuilder};
 pub use calls::{CallEdge, CallGraph, Certainty};
 pub use check::Malformed;
 pub use constant::{Assembly, Constant, ConstantExpression, ConstantValue};
+pub use evidence::{Evidence, Origin};
 pub use file::{FileVersion, ReadError};
 pub use flow::FunctionFlow;
 pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
@@ -66,5 +69,6 @@ pub use repetition::{
     repetitions,
 };
 pub use sharing::{Callees, Reason, Sharing, Verdict};
+pub use source_type::{SourceField, SourceType, SourceVariable};
 pub use text::Texts;
 pub use types::{FloatKind, Type};

@@ -7,6 +7,7 @@ use crate::ids::*;
 use crate::instruction::{Instruction, Operand, Value};
 use crate::layout::DataLayout;
 use crate::location::{Location, Scope, SourceFile};
+use crate::source_type::SourceType;
 use crate::text::Texts;
 use crate::types::Type;
 use bohr_event::abi::SiteInfo;
@@ -121,6 +122,8 @@ pub struct Program {
     pub scopes: PrimaryMap<ScopeNumber, Scope>,
     /// Places in the source.
     pub locations: PrimaryMap<LocationNumber, Location>,
+    /// Types as the author wrote them, those that variables need.
+    pub source_types: PrimaryMap<SourceTypeNumber, SourceType>,
     /// Translation units.
     pub units: PrimaryMap<UnitNumber, Unit>,
     /// Global variables.

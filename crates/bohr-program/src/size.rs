@@ -37,6 +37,7 @@ impl Program {
             + of_map(&self.files)
             + of_map(&self.scopes)
             + of_map(&self.locations)
+            + of_map(&self.source_types)
             + of_map(&self.globals)
             + of_map(&self.functions)
             + of_map(&self.sites)
@@ -54,6 +55,7 @@ impl Body {
             + self.targets.bytes()
             + self.paths.bytes()
             + self.clauses.bytes()
+            + size_of_val(&*self.variables)
     }
 }
 

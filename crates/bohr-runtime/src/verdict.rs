@@ -165,6 +165,7 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
         steps_lost: recorded.steps_lost,
         // The template reads the output once the run has ended.
         output: Vec::new(),
+        standing: standing(outcome),
         learnt: ENGINE.learnt(),
         objects: OBJECTS.list(),
         notices: notices::list(),
@@ -174,12 +175,24 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
     })
 }
 
-/// Every live thread with its stack.
-fn states(failing: &Thread) -> Vec<ThreadState> {
+/// Every thread of a run that the strategy stopped.
+fn standing(outcome: &Outcome) -> Vec<ThreadState> {
+    let Outcome::Stopped(_) = outcome else {
+        return Vec::new();
+    };
+    let mut states = states(ENGINE.current());
+    for state in &mut states {
+        state.operation = ENGINE.pending(state.thread);
+    }
+    states
+}
+
+/// Every live thread with its stack; `running` is the one on whose stack this is.
+fn states(running: &Thread) -> Vec<ThreadState> {
     let mut states = Vec::new();
     ENGINE.each_live(|thread| {
         if thread.life.get() == Life::Alive {
-            states.push(state(thread, thread.index == failing.index));
+            states.push(state(thread, thread.index == running.index));
         }
     });
     states

@@ -1,25 +1,28 @@
 //! `bohr explain`: what a failure takes, readable in a minute.
 
-mod columns;
 mod probe;
 mod source;
-mod story;
-mod told;
+mod stacks;
+mod telling;
 
 use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
-use bohr_event::control::Recorded;
-use bohr_explain::{Order, Race, Window, orders, races, windows};
-use bohr_explore::Names;
+use bohr_explain::explain;
 use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Trials};
+use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag};
+use bohr_report::Story;
 use bohr_schedule::Plan;
-use probe::Probe;
+use probe::{Probe, failing_thread};
+use source::Sources;
+use stacks::Stacks;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use story::Story;
+use telling::Telling;
 
 /// Which bug.
 #[derive(clap::Args)]
@@ -39,60 +42,61 @@ pub struct Args {
     time: Duration,
 }
 
-/// All that was found out about a failure.
-pub struct Explanation {
-    /// The simplest failing run that is known.
-    run: Recorded,
-    /// The preemptions that it takes.
-    windows: Vec<Window>,
-    /// The orders that it takes, if it takes no preemption.
-    orders: Vec<Order>,
-    /// Accesses that nothing orders.
-    races: Vec<Race>,
-}
-
 pub fn run(args: &Args) -> Outcome {
     let (bug, subject) = args.subject.load()?;
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let explanation = explain(&bug, &mut trials, args.time)?;
-    let mut names = Names::new(
-        trials.atlas_mut(),
-        &explanation.run.threads,
-        &explanation.run.steps,
-    );
-    let story = Story::new(&bug, &explanation, &mut names);
+    let story = tell(&bug, &mut trials, args.time)?;
     match args.subject.json {
         true => println!("{}", story.as_json()),
-        false => print!("{}\n\n{}", describe_bug(&bug), story.as_text()),
+        false => print!("{}", story.as_text()),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Explanation, Failure> {
-    let run = simplest(bug, trials, time)?;
+/// Finds out all there is and puts it in words.
+fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Failure> {
+    let observed = simplest(bug, trials, time)?;
+    let failing = failing_thread(&observed);
+    let Observed { run, failure, .. } = observed;
+    let run = run.ok_or(ExploreError::NotReproduced)?;
     let bar = counter("schedules tried");
-    let deadline = Instant::now() + time;
-    let mut probe = Probe::new(trials, bug.seed, deadline, &bar);
-    let windows = windows(&run, &mut probe)?;
-    let orders = match windows.is_empty() {
-        true => orders(&run, &mut probe)?,
-        false => Vec::new(),
+    let vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps);
+    let mut probe = Probe {
+        trials,
+        seed: bug.seed,
+        deadline: Instant::now() + time,
+        bar: &bar,
+        vocabulary: &vocabulary,
+        failing,
     };
+    let explanation = explain(run, failure.as_ref(), &mut probe)?;
     bar.finish_and_clear();
-    let races = races(&run.steps);
-    Ok(Explanation {
-        run,
-        windows,
-        orders,
-        races,
-    })
+    let stacks = Stacks::of(&explanation, failure.as_ref(), trials, bug.seed)?;
+    let program = Path::new(OsStr::from_bytes(&bug.program.path));
+    let names = Names::with(
+        trials.atlas_mut(),
+        &explanation.run.threads,
+        &explanation.run.steps,
+        vocabulary,
+    );
+    let mut telling = Telling {
+        names,
+        stacks,
+        sources: Sources::new(program),
+    };
+    let told = bohr_report::Bug {
+        signature: signature_tag(&bug.signature),
+        kind: bug.signature.kind_name(),
+        description: describe_bug(bug),
+    };
+    Ok(Story::new(told, &explanation, &mut telling))
 }
 
 /// The failing run with the fewest switches: the one in the bug file, or what
 /// simplification finds now.
-fn simplest(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Recorded, Failure> {
+fn simplest(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Observed, Failure> {
     let schedule = match &bug.simplified {
         Some(schedule) => trials.atlas().inward(schedule),
         None => {
@@ -102,6 +106,9 @@ fn simplest(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Record
             work.best()
         }
     };
-    let run = trials.record(&Plan::replay(schedule), bug.seed)?;
-    Ok(run.ok_or(ExploreError::NotReproduced)?)
+    let observed = trials.observe(&Plan::replay(schedule), bug.seed)?;
+    match observed.same {
+        true => Ok(observed),
+        false => Err(ExploreError::NotReproduced.into()),
+    }
 }

@@ -67,7 +67,10 @@ pub fn build_bohr() -> Result<PathBuf, String> {
 
 /// What to say about the exhibit and its twin if both are right.
 fn hunt_both(exhibit: &Exhibit, bohr: &Path, seconds: u32, replays: u64) -> Result<String, String> {
-    let hunt = |variant, seconds| hunt(exhibit, variant, bohr, seconds).map_err(|e| e.to_string());
+    let arguments = &exhibit.manifest.arguments.default;
+    let hunt = |variant, seconds| {
+        hunt(exhibit, variant, arguments, bohr, seconds).map_err(|error| error.to_string())
+    };
     let (report, bug_file) = hunt(Variant::Buggy, seconds)?;
     let found = match bohr_museum::judge(exhibit, &report) {
         Verdict::Right => {
@@ -92,14 +95,14 @@ fn hunt_both(exhibit: &Exhibit, bohr: &Path, seconds: u32, replays: u64) -> Resu
 }
 
 /// The report, and where the bug was written if there is one.
-fn hunt(
+pub fn hunt(
     exhibit: &Exhibit,
     variant: Variant,
+    arguments: &[u64],
     bohr: &Path,
     seconds: u32,
 ) -> Result<(Report, PathBuf), Error> {
     let program = bohr_museum::compile(exhibit, variant, &Compilers::of_bohr(bohr))?;
-    let arguments = &exhibit.manifest.arguments.default;
     let report = Hunting::of_exhibit(exhibit, seconds).run(bohr, &program, arguments)?;
     Ok((report, program.with_extension("bohr")))
 }

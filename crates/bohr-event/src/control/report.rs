@@ -111,6 +111,9 @@ pub struct Detail {
     pub steps_lost: u64,
     /// Captured output.
     pub output: Vec<u8>,
+    /// Of a run that its strategy stopped: where every thread stood, and what it
+    /// was about to do.
+    pub standing: Vec<ThreadState>,
     /// What the strategy reported.
     pub learnt: Vec<u8>,
     /// Objects loaded in this run, in place of those of [`Ready`].

@@ -19,6 +19,11 @@ pub(super) struct Local {
 }
 
 impl Local {
+    /// The number of a value of this body; `None` for constants.
+    pub(super) fn known(&self, value: LLVMValueRef) -> Option<Value> {
+        self.values.get(&value).copied()
+    }
+
     /// The number of a block.
     pub(super) fn block(&self, block: LLVMBasicBlockRef) -> BlockNumber {
         self.blocks[&block]
@@ -79,9 +84,11 @@ impl Lowering {
         sites: &[Site<'_>],
     ) -> Body {
         let mut local = number(function);
+        let mut variables = Vec::new();
         for block in blocks(function) {
             local.body.block();
             for instruction in instructions(block) {
+                self.variables_at(&local, instruction, &mut variables);
                 let location = self.location_of(instruction);
                 local.body.at(location);
                 let operation = self.operation(&mut local, instruction);
@@ -94,6 +101,7 @@ impl Lowering {
             let instruction = value.instruction().expect("sites are instructions");
             self.builder.site(number_of, instruction, site.info);
         }
+        local.body.variables(variables);
         local.body.finish()
     }
 

@@ -21,6 +21,7 @@ mod places;
 mod tests;
 mod texts;
 mod types;
+mod variables;
 
 use crate::ids::{declared_id, function_id};
 use crate::internalise::name_of;
@@ -57,6 +58,7 @@ struct Lowering {
     globals: HashMap<LLVMValueRef, GlobalNumber>,
     aliases: HashMap<LLVMValueRef, AliasNumber>,
     places: places::Places,
+    variables: variables::Variables,
     kinds: attributes::Kinds,
     opaque: BTreeMap<String, u64>,
 }
@@ -87,6 +89,7 @@ pub fn lower(
         globals: HashMap::new(),
         aliases: HashMap::new(),
         places: places::Places::default(),
+        variables: variables::Variables::default(),
         kinds: attributes::Kinds::new(),
         opaque: BTreeMap::new(),
     };

@@ -184,26 +184,39 @@ impl Lowering {
     }
 
     /// An operand of a node.
-    fn operand(&self, node: LLVMMetadataRef, index: usize) -> Option<LLVMMetadataRef> {
+    pub(super) fn operand(&self, node: LLVMMetadataRef, index: usize) -> Option<LLVMMetadataRef> {
         let value = self.operand_value(node, index)?;
         // SAFETY: operands of debug information are metadata.
         Some(unsafe { LLVMValueAsMetadata(value) })
     }
 
+    /// All operands of a node.
+    pub(super) fn node_operands(&self, node: LLVMMetadataRef) -> Vec<Option<LLVMMetadataRef>> {
+        let values = self.operand_values(node).into_iter();
+        values
+            // SAFETY: operands of debug information are metadata.
+            .map(|value| (!value.is_null()).then(|| unsafe { LLVMValueAsMetadata(value) }))
+            .collect()
+    }
+
     fn operand_value(&self, node: LLVMMetadataRef, index: usize) -> Option<LLVMValueRef> {
+        let operand = *self.operand_values(node).get(index)?;
+        (!operand.is_null()).then_some(operand)
+    }
+
+    fn operand_values(&self, node: LLVMMetadataRef) -> Vec<LLVMValueRef> {
         // SAFETY: there is room for as many operands as the node has.
         unsafe {
             let value = LLVMMetadataAsValue(self.context, node);
             let count = LLVMGetMDNodeNumOperands(value) as usize;
             let mut operands = vec![std::ptr::null_mut(); count];
             LLVMGetMDNodeOperands(value, operands.as_mut_ptr());
-            let operand = *operands.get(index)?;
-            (!operand.is_null()).then_some(operand)
+            operands
         }
     }
 
     /// A string among the operands of a node; empty if there is none.
-    fn string(&self, node: LLVMMetadataRef, index: usize) -> String {
+    pub(super) fn string(&self, node: LLVMMetadataRef, index: usize) -> String {
         let Some(value) = self.operand_value(node, index) else {
             return String::new();
         };

@@ -52,6 +52,11 @@ impl BodyCheck<'_> {
         for instruction in body.instructions.values() {
             self.instruction(instruction)?;
         }
+        for variable in &body.variables {
+            self.value(variable.value)?;
+            within(&program.source_types, variable.of)?;
+            program.text(variable.name)?;
+        }
         self.check_successors()
     }
 

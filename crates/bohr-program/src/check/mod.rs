@@ -8,6 +8,7 @@ use crate::constant::{ConstantExpression, ConstantValue};
 use crate::function::Function;
 use crate::ids::*;
 use crate::program::Program;
+use crate::source_type::SourceType;
 use crate::types::Type;
 use bohr_event::abi::SiteInfo;
 use cranelift_entity::packed_option::PackedOption;
@@ -64,6 +65,7 @@ impl Program {
         self.check_constants()?;
         self.check_attributes()?;
         self.check_places()?;
+        self.check_source_types()?;
         self.check_globals()?;
         for (number, function) in &self.functions {
             self.check_function(number, function)?;
@@ -71,7 +73,7 @@ impl Program {
         self.check_sites()
     }
 
-    fn text(&self, text: TextNumber) -> Checked {
+    pub(crate) fn text(&self, text: TextNumber) -> Checked {
         hold(text.index() < self.texts.len(), || {
             format!("{text} is not there")
         })
@@ -157,6 +159,24 @@ impl Program {
         for unit in self.units.values() {
             within(&self.files, unit.file)?;
             self.text(unit.producer)?;
+        }
+        Ok(())
+    }
+
+    fn check_source_types(&self) -> Checked {
+        for of in self.source_types.values() {
+            match of {
+                SourceType::Plain { .. } => {}
+                SourceType::Pointer { to } => optional(&self.source_types, *to)?,
+                SourceType::Array { element, .. } => within(&self.source_types, *element)?,
+                SourceType::Structure { name, fields, .. } => {
+                    self.text(*name)?;
+                    for field in fields {
+                        self.text(field.name)?;
+                        within(&self.source_types, field.of)?;
+                    }
+                }
+            }
         }
         Ok(())
     }

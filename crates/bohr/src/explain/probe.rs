@@ -2,34 +2,29 @@
 
 use crate::outcome::Failure;
 use crate::simplify::loosely;
-use bohr_event::{PlaceNumber, Schedule};
-use bohr_explain::{Experimenter, Observation};
-use bohr_explore::Trials;
+use bohr_event::{FailureKind, Operation, PlaceNumber, Schedule, ThreadPath};
+use bohr_explain::{Experimenter, Importance, Observation};
+use bohr_explore::{Observed, Trials, Vocabulary};
 use indicatif::ProgressBar;
 use std::time::Instant;
 
 /// Runs a program by schedules that were changed a little.
 pub struct Probe<'p, 't> {
-    trials: &'p mut Trials<'t>,
-    seed: u64,
-    deadline: Instant,
-    bar: &'p ProgressBar,
+    pub trials: &'p mut Trials<'t>,
+    pub seed: u64,
+    pub deadline: Instant,
+    pub bar: &'p ProgressBar,
+    pub vocabulary: &'p Vocabulary,
+    /// Who fails. Another thread that fails the same way is another story.
+    pub failing: Option<ThreadPath>,
 }
 
-impl<'p, 't> Probe<'p, 't> {
-    pub fn new(
-        trials: &'p mut Trials<'t>,
-        seed: u64,
-        deadline: Instant,
-        bar: &'p ProgressBar,
-    ) -> Probe<'p, 't> {
-        Probe {
-            trials,
-            seed,
-            deadline,
-            bar,
-        }
-    }
+/// The thread that failed; `None` where all that wait are to blame.
+pub fn failing_thread(observed: &Observed) -> Option<ThreadPath> {
+    let failure = observed.failure.as_ref()?;
+    let together = matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
+    let threads = &observed.run.as_ref().filter(|_| !together)?.threads;
+    threads.get(failure.thread.position()).cloned()
 }
 
 impl Experimenter for Probe<'_, '_> {
@@ -44,9 +39,14 @@ impl Experimenter for Probe<'_, '_> {
         self.bar.set_position(self.trials.runs());
         let plan = loosely(candidate.clone());
         let observed = self.trials.observe(&plan, self.seed)?;
+        let who = failing_thread(&observed);
         Ok(Observation {
-            fails: observed.same,
+            fails: observed.same && (self.failing.is_none() || who == self.failing),
             run: observed.run.unwrap_or_default(),
         })
+    }
+
+    fn importance(&self, operation: &Operation) -> Importance {
+        self.vocabulary.importance(operation)
     }
 }

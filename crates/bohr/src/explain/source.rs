@@ -1,6 +1,5 @@
 //! Lines of source files, as far as they are there.
 
-use bohr_explore::Spot;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -21,9 +20,9 @@ impl Sources {
         }
     }
 
-    /// The text of a line, without the space around it.
-    pub fn text(&mut self, spot: &Spot) -> Option<String> {
-        let (file, line) = spot.line.as_ref()?.rsplit_once(':')?;
+    /// The text of a line (`file:line`), without the space around it.
+    pub fn text(&mut self, line: &str) -> Option<String> {
+        let (file, line) = line.rsplit_once(':')?;
         let number: usize = line.parse().ok()?;
         let folders = &self.folders;
         let lines = self.files.entry(file.to_string()).or_insert_with(|| {

@@ -1,0 +1,67 @@
+//! Circles of small runs.
+
+use super::*;
+use crate::toy::{recorded, waiting};
+use EventKind::{Acquire, AcquireShared, Join, Read, Release, Update, Wait};
+
+/// Event of holding and object waited for, of each thread.
+fn told(run: &Recorded, states: &[ThreadState]) -> Vec<(Option<usize>, u64)> {
+    let links = circle(run, states).into_iter();
+    links
+        .map(|link| {
+            let holds = link.holds.and_then(|holds| holds.position(run));
+            (holds, link.waits.operation.object)
+        })
+        .collect()
+}
+
+#[test]
+fn locks_taken_in_both_orders() {
+    let run = recorded(&[
+        (1, Acquire, 0x10, 0),
+        (2, Acquire, 0x20, 0),
+        (1, Read, 0x30, 4),
+    ]);
+    let states = [
+        waiting(0, Join, ThreadIndex(1).object(), Some(1)),
+        waiting(1, Acquire, 0x20, Some(2)),
+        waiting(2, Acquire, 0x10, Some(1)),
+    ];
+    assert_eq!(told(&run, &states), [(Some(0), 0x20), (Some(1), 0x10)]);
+    // Who waits for the circle is not in it.
+    assert_eq!(told(&run, &states[..2]), []);
+}
+
+#[test]
+fn words_that_threads_sleep_on_are_locks_if_the_circle_closes() {
+    let run = recorded(&[
+        (1, Update, 0x10, 4), // takes the first
+        (2, Update, 0x20, 4), // takes the second
+        (2, Update, 0x10, 4), // marks the first as waited for
+        (1, Update, 0x20, 4), // marks the second as waited for
+    ]);
+    let states = [waiting(1, Wait, 0x20, None), waiting(2, Wait, 0x10, None)];
+    assert_eq!(told(&run, &states), [(Some(0), 0x20), (Some(1), 0x10)]);
+}
+
+#[test]
+fn readers_hold_too_and_what_was_given_back_is_free() {
+    let run = recorded(&[
+        (1, AcquireShared, 0x10, 0),
+        (2, Acquire, 0x20, 0),
+        (3, Acquire, 0x20, 0),
+        (3, Release, 0x20, 0),
+    ]);
+    let states = [
+        waiting(1, Acquire, 0x20, None),
+        waiting(2, Acquire, 0x10, None),
+    ];
+    assert_eq!(told(&run, &states), [(Some(0), 0x20), (Some(1), 0x10)]);
+}
+
+#[test]
+fn a_lock_taken_twice_is_a_circle_of_one() {
+    let run = recorded(&[(1, Acquire, 0x10, 0)]);
+    let states = [waiting(1, Acquire, 0x10, Some(1))];
+    assert_eq!(told(&run, &states), [(Some(0), 0x10)]);
+}

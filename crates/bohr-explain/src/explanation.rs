@@ -1,0 +1,85 @@
+//! All that is found out about a failure.
+
+use crate::circle::{Link, circle};
+use crate::experiment::Experimenter;
+use crate::lifetime::{Lifetime, lifetime};
+use crate::moment::Moment;
+use crate::notification::{Unheard, unheard};
+use crate::order::{Order, absentees, orders};
+use crate::race::{Race, races};
+use crate::window::{Window, windows};
+use bohr_event::control::{Failure, Recorded};
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// The failing run that is explained.
+    pub run: Recorded,
+    /// Threads that wait for each other at its end.
+    pub circle: Vec<Link>,
+    /// Memory that it used after its end.
+    pub lifetime: Option<Lifetime>,
+    /// Notifications that the threads which wait at its end missed.
+    pub unheard: Vec<Unheard>,
+    /// The preemptions that it takes.
+    pub windows: Vec<Window>,
+    /// The orders that it takes, if it takes no preemption.
+    pub orders: Vec<Order>,
+    /// Accesses that nothing orders.
+    pub races: Vec<Race>,
+}
+
+/// Explains a failing run; `failure` is what the runtime saw at its end, if it
+/// was the runtime that saw it fail.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn explain<E: Experimenter>(
+    run: Recorded,
+    failure: Option<&Failure>,
+    experimenter: &mut E,
+) -> Result<Explanation, E::Error> {
+    let windows = windows(&run, experimenter)?;
+    let mut found = Vec::new();
+    if windows.is_empty() {
+        found = orders(&run, experimenter)?;
+        found.extend(absentees(&run, experimenter)?);
+    }
+    let states = failure.map_or(&[][..], |failure| &failure.states);
+    let circle = circle(&run, states);
+    Ok(Explanation {
+        unheard: match circle.is_empty() {
+            true => unheard(&run, states),
+            false => Vec::new(),
+        },
+        circle,
+        lifetime: failure.and_then(|failure| lifetime(&run, failure)),
+        windows,
+        orders: found,
+        races: races(&run.steps),
+        run,
+    })
+}
+
+impl Explanation {
+    /// The moments that matter, those of the races not among them.
+    #[must_use]
+    pub fn named(&self) -> Vec<&Moment> {
+        let circle = self.circle.iter();
+        let circle = circle.flat_map(|link| link.holds.iter().chain([&link.waits]));
+        let lifetime = self.lifetime.iter().flat_map(|lifetime| {
+            let allocated = lifetime.allocated.iter();
+            allocated.chain([&lifetime.freed, &lifetime.used])
+        });
+        let unheard = self.unheard.iter();
+        let unheard = unheard.flat_map(|unheard| [&unheard.notified, &unheard.waits]);
+        let windows = self.windows.iter().flat_map(Window::named);
+        let orders = self.orders.iter().flat_map(Order::named);
+        circle
+            .chain(lifetime)
+            .chain(unheard)
+            .chain(windows)
+            .chain(orders)
+            .collect()
+    }
+}

@@ -1,0 +1,115 @@
+//! What the accesses of a run tell about its variables: what they are called,
+//! and what they are worth as an explanation.
+
+use crate::atlas::Atlas;
+use crate::verdict::is_written;
+use bohr_event::control::Step;
+use bohr_event::{Operation, PlaceNumber, ThreadIndex};
+use bohr_explain::{Importance, ObjectName, Objects};
+use std::collections::{HashMap, HashSet};
+
+/// See the module.
+#[derive(Default)]
+pub struct Vocabulary {
+    objects: Objects,
+    /// By address; what is not in it is data.
+    importance: HashMap<u64, Importance>,
+}
+
+/// What the variables of Rust's own libraries begin with.
+const PRIVATE: [&str; 3] = ["std::", "core::", "alloc::"];
+
+impl Vocabulary {
+    /// Of a run with these events.
+    pub fn of(atlas: &mut Atlas, steps: &[Step]) -> Vocabulary {
+        let mut objects = Objects::default();
+        let accesses = steps.iter().map(|step| &step.operation);
+        for operation in accesses.filter(|operation| operation.kind.is_access()) {
+            if let Some((program, site)) = atlas.site(operation.place) {
+                objects.learn(program, site, operation.object);
+            }
+        }
+        learn_calls(&mut objects, atlas, steps);
+        Vocabulary {
+            importance: importance(&objects, atlas, steps),
+            objects,
+        }
+    }
+
+    /// The part of an object on heap or stack.
+    pub fn part(&mut self, atlas: &Atlas, operation: &Operation) -> Option<ObjectName> {
+        self.objects
+            .name(atlas.site(operation.place), operation.object)
+    }
+
+    /// The pointer by which some access got into a block.
+    #[must_use]
+    pub fn pointer_into(&self, block: &Operation) -> Option<String> {
+        let end = block.object + u64::from(block.size);
+        let name = self.objects.pointer_into(block.object..end)?;
+        Some(name.to_string())
+    }
+
+    /// What an access is worth as an explanation.
+    #[must_use]
+    pub fn importance(&self, operation: &Operation) -> Importance {
+        let known = self.importance.get(&operation.object);
+        known.copied().unwrap_or(Importance::Data)
+    }
+}
+
+/// What calls tell about the locks and conditions that they were given.
+fn learn_calls(objects: &mut Objects, atlas: &mut Atlas, steps: &[Step]) {
+    let models = atlas.models().to_vec();
+    let mut known = HashSet::new();
+    for operation in steps.iter().map(|step| &step.operation) {
+        let outside = !operation.kind.is_access() && operation.kind.takes_object();
+        let new = outside && known.insert((operation.place, operation.object));
+        if new && atlas.is_own_code(operation.place) {
+            let spots = atlas.spots(operation.place).into_iter();
+            let lines: Vec<String> = spots.filter_map(|spot| spot.line).collect();
+            for model in &models {
+                objects.learn_call(model, &lines, operation.object);
+            }
+        }
+    }
+}
+
+/// The importance of all addresses that are worth less than data.
+fn importance(objects: &Objects, atlas: &mut Atlas, steps: &[Step]) -> HashMap<u64, Importance> {
+    let written = written_addresses(atlas, steps);
+    let addresses: HashSet<u64> = steps.iter().map(|step| step.operation.object).collect();
+    let private = |name: String| PRIVATE.iter().any(|start| name.starts_with(start));
+    let mut found = HashMap::new();
+    for address in addresses {
+        if !written.contains(&address) || atlas.global(address).is_some_and(private) {
+            found.insert(address, Importance::Private);
+        } else if objects.is_lock(address) {
+            found.insert(address, Importance::Lock);
+        }
+    }
+    found
+}
+
+/// What threads accessed between the first and the last event of theirs that the
+/// author wrote: the rest belongs to how threads begin and end.
+fn written_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
+    let mut known: HashMap<PlaceNumber, bool> = HashMap::new();
+    let mut spans: HashMap<ThreadIndex, (usize, usize)> = HashMap::new();
+    for (event, step) in steps.iter().enumerate() {
+        let place = step.operation.place;
+        if *known
+            .entry(place)
+            .or_insert_with(|| is_written(atlas, place))
+        {
+            spans.entry(step.thread).or_insert((event, event)).1 = event;
+        }
+    }
+    let within = |event: usize, thread: ThreadIndex| {
+        let span = spans.get(&thread);
+        span.is_some_and(|(first, last)| (*first..=*last).contains(&event))
+    };
+    let steps = steps.iter().enumerate();
+    let steps = steps.filter(|(event, step)| within(*event, step.thread));
+    steps.map(|(_, step)| step.operation.object).collect()
+}

@@ -1,0 +1,141 @@
+//! What real compilers' debug information says about the objects that accesses
+//! touch, with and without optimisation. Each line of a source that is looked at
+//! says what has to be found there: `// type+offset` of the outermost object, or
+//! `// pointer` and `// variable` by which one gets to something nameless.
+
+#[path = "lowering/support.rs"]
+mod support;
+
+use bohr_program::{Evidence, Origin, Program, SiteNumber, SourceType};
+use support::{Source, lower};
+
+/// What the evidence says, as sources write it.
+fn told(program: &Program, evidence: &Evidence) -> String {
+    match (&program.source_types[evidence.of], evidence.from) {
+        (SourceType::Structure { name, .. }, _) => {
+            format!("{}+{}", &program.texts[*name], evidence.offset)
+        }
+        (_, Origin::Pointer(name)) => format!("*{}", &program.texts[name]),
+        (_, Origin::Variable(name)) => program.texts[name].to_string(),
+        (_, Origin::Field(of, offset)) => match &program.source_types[of] {
+            SourceType::Structure { name, .. } => format!("->{}+{offset}", &program.texts[*name]),
+            _ => "->?".to_string(),
+        },
+    }
+}
+
+/// The line of a site in the outermost function that it was put into, and what
+/// is known about its object.
+fn sites(program: &Program) -> Vec<(u32, Vec<String>)> {
+    let layouts = program.layouts();
+    let site = |number: SiteNumber| {
+        let instruction = program.instruction_of(&program.sites[number]);
+        let mut location = &program.locations[instruction.location.expand()?];
+        while let Some(outer) = location.inlined_at.expand() {
+            location = &program.locations[outer];
+        }
+        let line = location.line;
+        let evidence = program.evidence(&layouts, number);
+        Some((
+            line,
+            evidence.iter().map(|one| told(program, one)).collect(),
+        ))
+    };
+    program.sites.keys().filter_map(site).collect()
+}
+
+/// Every line with an expectation has a site that meets it.
+fn expect(source: &str, compiled: Source<'_>) {
+    let program = lower(&[compiled]).program;
+    let sites = sites(&program);
+    for (number, line) in (1..).zip(source.lines()) {
+        let Some((_, expected)) = line.split_once("// ") else {
+            continue;
+        };
+        let here: Vec<&Vec<String>> = sites
+            .iter()
+            .filter(|site| site.0 == number)
+            .map(|site| &site.1)
+            .collect();
+        let met = here
+            .iter()
+            .any(|told| told.iter().any(|one| one == expected));
+        assert!(met, "line {number}: {expected} is not among {here:?}");
+    }
+}
+
+const C: &str = r"
+struct cell { int pad; int value; struct cell *next; };
+typedef struct { long size; struct cell cells[4]; } box;
+void set(struct cell *cell) {
+    cell->value = 1; // cell+4
+}
+void all(box *box, long from) {
+    for (long i = from; i < 4; i++)
+        box->cells[i].value += i; // cell+4
+}
+int chain(const struct cell *first) {
+    return first->next->value; // cell+4
+}
+void plain(volatile int *seen) {
+    *seen = 3; // *seen
+}
+";
+
+#[test]
+fn structures_of_c() {
+    expect(C, Source::c(C).with(&["-g", "-O2"]));
+}
+
+#[test]
+fn structures_of_c_as_they_were_written() {
+    // The pointers themselves lie on the stack here, so a load tells of them.
+    let unoptimised = C.replace("// *seen", "");
+    expect(&unoptimised, Source::c(&unoptimised).with(&["-g", "-O0"]));
+}
+
+const CPP: &str = r"
+#include <atomic>
+#include <vector>
+struct Base { long first; };
+class Floor : Base {
+    std::atomic<bool> waiting;
+    std::vector<int> values;
+public:
+    void call();
+    int sum();
+};
+void Floor::call() {
+    waiting = true; // Floor+8
+}
+int Floor::sum() {
+    int sum = 0;
+    for (unsigned i = 0; i < 3; i++)
+        sum += values.data()[i];
+    return sum + values.size() + first; // Floor+0
+}
+";
+
+#[test]
+fn classes_of_cpp() {
+    expect(CPP, Source::cpp(CPP).with(&["-O1", "-std=c++20"]));
+}
+
+const RUST: &str = r"
+use std::sync::atomic::{AtomicU32, Ordering};
+#[repr(C)]
+pub struct Channel { sent: u64, closed: AtomicU32 }
+#[unsafe(no_mangle)]
+pub fn send(channel: &mut Channel) {
+    channel.sent = 7; // Channel+0
+}
+#[unsafe(no_mangle)]
+pub fn deep(channels: &[&Channel; 2]) -> u64 {
+    channels[1].sent // Channel+0
+}
+";
+
+#[test]
+fn structures_of_rust() {
+    expect(RUST, Source::rust(RUST).with(&["-g", "-O"]));
+}

@@ -1,0 +1,230 @@
+//! What it takes to fail: a sentence, and the moments that it names.
+
+use crate::told::{Teller, Told};
+use bohr_explain::{Lifetime, Link, Moment, Order, Unheard, Window};
+use serde::Serialize;
+
+/// Which way things went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Threads that wait for each other.
+    Deadlock,
+    /// Memory that is used after its end.
+    Lifetime,
+    /// A wake-up that came before the wait.
+    MissedNotification,
+    /// Another thread in between what should have been one step.
+    Atomicity,
+    /// Two moments in the wrong order.
+    Order,
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Which way.
+    pub kind: FindingKind,
+    /// The variable, lock or block that it is about, if it is about one.
+    pub variable: Option<String>,
+    /// For people.
+    pub sentence: String,
+    /// What the sentence names, in its order.
+    pub moments: Vec<Told>,
+}
+
+impl Finding {
+    /// A circle of threads that wait for each other.
+    #[must_use]
+    pub fn of_circle(links: &[Link], teller: &mut dyn Teller) -> Finding {
+        let told: Vec<(Option<Told>, Told)> = links
+            .iter()
+            .map(|link| {
+                let holds = link.holds.as_ref().map(|holds| teller.tell(holds));
+                (holds, teller.tell(&link.waits))
+            })
+            .collect();
+        let sentences = told.iter().enumerate().map(|(position, (holds, waits))| {
+            let next = &told[(position + 1) % told.len()].1.thread;
+            let has = match holds {
+                Some(holds) => format!("has {} since {} and ", holds.object, holds.place()),
+                None => String::new(),
+            };
+            let wants = match waits.object == format!("thread {next}") {
+                true => format!("thread {next} to end"),
+                false => format!("{}, which thread {next} has", waits.object),
+            };
+            format!(
+                "thread {} {has}waits at {} for {wants}",
+                waits.thread,
+                waits.place()
+            )
+        });
+        Finding {
+            kind: FindingKind::Deadlock,
+            variable: told.first().map(|(_, waits)| waits.object.clone()),
+            sentence: sentences.collect::<Vec<_>>().join(",\n    "),
+            moments: told
+                .iter()
+                .flat_map(|(holds, waits)| holds.iter().chain([waits]))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Memory that is used after its end.
+    #[must_use]
+    pub fn of_lifetime(lifetime: &Lifetime, teller: &mut dyn Teller) -> Finding {
+        let freed = teller.tell(&lifetime.freed);
+        let used = teller.tell(&lifetime.used);
+        let allocated = lifetime
+            .allocated
+            .as_ref()
+            .map(|moment| teller.tell(moment));
+        let origin = match &allocated {
+            Some(allocated) => format!(", allocated at {}", allocated.place()),
+            None => String::new(),
+        };
+        let sentence = format!(
+            "thread {} {},\n    after thread {} frees it at {}{origin}",
+            used.thread,
+            used.act(),
+            freed.thread,
+            freed.place(),
+        );
+        Finding {
+            kind: FindingKind::Lifetime,
+            variable: Some(used.object.clone()),
+            sentence,
+            moments: [used, freed].into_iter().chain(allocated).collect(),
+        }
+    }
+
+    /// A wake-up that came before the wait.
+    #[must_use]
+    pub fn of_unheard(unheard: &Unheard, teller: &mut dyn Teller) -> Finding {
+        let notified = teller.tell(&unheard.notified);
+        let waits = teller.tell(&unheard.waits);
+        let sentence = format!(
+            "thread {} {},\n    before thread {} waits for that at {}",
+            notified.thread,
+            notified.act(),
+            waits.thread,
+            waits.place()
+        );
+        Finding {
+            kind: FindingKind::MissedNotification,
+            variable: Some(waits.object.clone()),
+            sentence,
+            moments: vec![notified, waits],
+        }
+    }
+
+    /// Another thread in between: told by the variable that it is about, or else
+    /// by the edges.
+    #[must_use]
+    pub fn of_window(window: &Window, teller: &mut dyn Teller) -> Finding {
+        let culprit = window.culprit.as_ref();
+        let before = culprit.and_then(|culprit| culprit.before.as_ref());
+        let between = culprit.map(|culprit| &culprit.between);
+        let then = culprit.and_then(|culprit| culprit.then.as_ref());
+        let after = culprit.and_then(|culprit| culprit.after.as_ref());
+        let mut tell = |one: Option<&Moment>, other: &Option<Moment>| {
+            one.or(other.as_ref()).map(|moment| teller.tell(moment))
+        };
+        let opens = tell(before, &window.opens);
+        let closes = tell(after, &window.closes);
+        let intrusion = tell(between, &window.intrusion);
+        let then = tell(then, &None);
+        let mut sentence = interruption(
+            &window.thread.to_string(),
+            opens.as_ref(),
+            closes.as_ref(),
+            [intrusion.as_ref(), then.as_ref()],
+        );
+        let mut finding = Finding {
+            kind: FindingKind::Atomicity,
+            variable: intrusion
+                .as_ref()
+                .filter(|_| culprit.is_some())
+                .map(|intrusion| intrusion.object.clone()),
+            sentence: String::new(),
+            moments: [opens, intrusion, then, closes]
+                .into_iter()
+                .flatten()
+                .collect(),
+        };
+        for further in culprit.iter().flat_map(|culprit| &culprit.further) {
+            let [before, between, after] = further.each_ref().map(|moment| teller.tell(moment));
+            sentence.push_str(&format!(
+                ";\n    likewise {}: {}, {}, {}",
+                before.object,
+                before.place(),
+                between.place(),
+                after.place()
+            ));
+            finding.moments.extend([before, between, after]);
+        }
+        Finding {
+            sentence,
+            ..finding
+        }
+    }
+
+    /// Two moments in the wrong order.
+    #[must_use]
+    pub fn of_order(order: &Order, teller: &mut dyn Teller) -> Finding {
+        let first = teller.tell(&order.first);
+        let second = teller.tell(&order.second);
+        let earlier = order.earlier.as_ref().map(|earlier| teller.tell(earlier));
+        let since = match &earlier {
+            Some(earlier) => format!(
+                ",\n    which {} it at {} before that",
+                earlier.kind,
+                earlier.place()
+            ),
+            None => String::new(),
+        };
+        Finding {
+            kind: FindingKind::Order,
+            variable: (first.object == second.object).then(|| first.object.clone()),
+            sentence: format!(
+                "thread {} {}\n    before thread {} {}{since}",
+                first.thread,
+                first.act(),
+                second.thread,
+                second.act()
+            ),
+            moments: [first, second].into_iter().chain(earlier).collect(),
+        }
+    }
+}
+
+fn interruption(
+    thread: &str,
+    opens: Option<&Told>,
+    closes: Option<&Told>,
+    [intrusion, then]: [Option<&Told>; 2],
+) -> String {
+    let what = match (intrusion, then) {
+        (Some(intrusion), None) => format!("thread {} {}", intrusion.thread, intrusion.act()),
+        (Some(intrusion), Some(then)) => format!(
+            "thread {} {}\n    and thread {} {}",
+            intrusion.thread,
+            intrusion.act(),
+            then.thread,
+            then.act()
+        ),
+        (None, _) => "another thread runs".to_string(),
+    };
+    match (opens, closes) {
+        (Some(opens), Some(closes)) => format!(
+            "{what},\n    after thread {thread} {}\n    and before it {}",
+            opens.act(),
+            closes.act()
+        ),
+        (Some(opens), None) => format!("{what},\n    after thread {thread} {}", opens.act()),
+        (None, Some(closes)) => format!("{what},\n    before thread {thread} {}", closes.act()),
+        (None, None) => format!("{what} while thread {thread} is at work"),
+    }
+}

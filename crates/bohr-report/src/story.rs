@@ -1,0 +1,151 @@
+//! An explanation in words: what every form of output is made from.
+
+use crate::columns::Columns;
+use crate::finding::Finding;
+use crate::told::{Teller, Told};
+use bohr_explain::{Explanation, Moment, Order, Race, Window};
+use serde::Serialize;
+
+/// The bug, as far as a story tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bug {
+    /// Tag of its signature.
+    pub signature: String,
+    /// How it fails, in a word.
+    pub kind: String,
+    /// What is known without an explanation: message and stacks.
+    pub description: String,
+}
+
+/// A window in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldWindow {
+    thread: String,
+    opens: Option<Told>,
+    closes: Option<Told>,
+    intrusion: Option<Told>,
+    culprit: Option<ToldCulprit>,
+    width: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct ToldCulprit {
+    before: Option<Told>,
+    between: Told,
+    then: Option<Told>,
+    after: Option<Told>,
+}
+
+impl ToldWindow {
+    fn of(window: &Window, teller: &mut dyn Teller) -> ToldWindow {
+        let culprit = window.culprit.as_ref();
+        let between = culprit.map(|culprit| teller.tell(&culprit.between));
+        let mut tell = |moment: &Option<Moment>| moment.as_ref().map(|moment| teller.tell(moment));
+        ToldWindow {
+            thread: window.thread.to_string(),
+            opens: tell(&window.opens),
+            closes: tell(&window.closes),
+            intrusion: tell(&window.intrusion),
+            culprit: culprit.zip(between).map(|(culprit, between)| ToldCulprit {
+                before: tell(&culprit.before),
+                between,
+                then: tell(&culprit.then),
+                after: tell(&culprit.after),
+            }),
+            width: window.width,
+        }
+    }
+}
+
+/// Two moments in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldOrder {
+    first: Told,
+    second: Told,
+}
+
+/// A race in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldRace {
+    /// The earlier access.
+    pub first: Told,
+    /// The later one.
+    pub second: Told,
+    /// How many there are at the two places.
+    pub count: u64,
+}
+
+/// See the module.
+pub struct Story {
+    /// Which bug.
+    pub bug: Bug,
+    /// What it takes to fail, the most telling first.
+    pub findings: Vec<Finding>,
+    /// The preemptions that it takes.
+    pub windows: Vec<ToldWindow>,
+    /// The orders that it takes.
+    pub orders: Vec<ToldOrder>,
+    /// Accesses that nothing orders.
+    pub races: Vec<ToldRace>,
+    /// The simplest failing run.
+    pub columns: Columns,
+    /// Its events.
+    pub events: usize,
+    /// Its switches.
+    pub switches: usize,
+}
+
+impl Story {
+    /// Tells an explanation.
+    pub fn new(bug: Bug, explanation: &Explanation, teller: &mut dyn Teller) -> Story {
+        let run = &explanation.run;
+        let windows = explanation.windows.iter();
+        let windows = windows
+            .map(|window| ToldWindow::of(window, teller))
+            .collect();
+        let orders = explanation.orders.iter().map(|order: &Order| ToldOrder {
+            first: teller.tell(&order.first),
+            second: teller.tell(&order.second),
+        });
+        let orders = orders.collect();
+        let races = explanation.races.iter().map(|race: &Race| ToldRace {
+            first: teller.tell(&Moment::at(run, race.first)),
+            second: teller.tell(&Moment::at(run, race.second)),
+            count: race.count,
+        });
+        let races = races.collect();
+        Story {
+            bug,
+            findings: findings(explanation, teller),
+            windows,
+            orders,
+            races,
+            columns: Columns::new(explanation, teller),
+            events: run.steps.len(),
+            switches: run.schedule.switches(),
+        }
+    }
+
+    /// What it takes to fail, a sentence each.
+    #[must_use]
+    pub fn verdict(&self) -> Vec<&str> {
+        let findings = self.findings.iter();
+        findings.map(|finding| finding.sentence.as_str()).collect()
+    }
+}
+
+fn findings(explanation: &Explanation, teller: &mut dyn Teller) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if !explanation.circle.is_empty() {
+        found.push(Finding::of_circle(&explanation.circle, teller));
+    }
+    let lifetime = explanation.lifetime.iter();
+    found.extend(lifetime.map(|lifetime| Finding::of_lifetime(lifetime, teller)));
+    let windows = explanation.windows.iter();
+    found.extend(windows.map(|window| Finding::of_window(window, teller)));
+    let orders = explanation.orders.iter();
+    found.extend(orders.map(|order| Finding::of_order(order, teller)));
+    let unheard = explanation.unheard.iter();
+    found.extend(unheard.map(|unheard| Finding::of_unheard(unheard, teller)));
+    found
+}

@@ -1,0 +1,48 @@
+//! The explanation for a terminal.
+
+use crate::story::{Story, ToldRace};
+
+/// Races that are shown; the rest is counted.
+const SHOWN: usize = 5;
+
+impl Story {
+    /// At most two screens.
+    #[must_use]
+    pub fn as_text(&self) -> String {
+        let mut text = format!("{}\n\nIt fails when\n", self.bug.description);
+        for sentence in self.verdict() {
+            text.push_str(&format!("  {sentence}\n"));
+        }
+        if self.findings.is_empty() {
+            text.push_str("  its threads run one after the other: the order does not matter\n");
+        }
+        text.push_str(&format!(
+            "\nThe run, with {} switches:\n{}",
+            self.switches, self.columns
+        ));
+        if !self.races.is_empty() {
+            text.push_str("\nNothing orders these accesses of it:\n");
+        }
+        for race in self.races.iter().take(SHOWN) {
+            text.push_str(&sentence(race));
+        }
+        if self.races.len() > SHOWN {
+            text.push_str(&format!("  and {} more\n", self.races.len() - SHOWN));
+        }
+        text
+    }
+}
+
+fn sentence(race: &ToldRace) -> String {
+    let ToldRace { first, second, .. } = race;
+    format!(
+        "  {}: {} {} at {}; {} {} at {}\n",
+        first.object,
+        first.thread,
+        first.kind,
+        first.place(),
+        second.thread,
+        second.kind,
+        second.place()
+    )
+}

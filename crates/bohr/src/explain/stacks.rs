@@ -1,0 +1,56 @@
+//! The stack of a thread at any moment of a run: the run is made again up to that
+//! moment, and stopped there.
+
+use crate::outcome::Failure;
+use bohr_event::control::{Failure as SeenFailure, Recorded, ThreadState};
+use bohr_event::{PlaceNumber, ThreadPath};
+use bohr_explain::{Explanation, Moment};
+use bohr_explore::Trials;
+use std::collections::HashMap;
+
+/// Stacks by thread and number of event, innermost frame first.
+#[derive(Default)]
+pub struct Stacks(HashMap<(ThreadPath, u64), Vec<PlaceNumber>>);
+
+impl Stacks {
+    /// Of all moments that an explanation names, as far as its own run or one of
+    /// those that passed comes by.
+    pub fn of(
+        explanation: &Explanation,
+        failure: Option<&SeenFailure>,
+        trials: &mut Trials<'_>,
+        seed: u64,
+    ) -> Result<Stacks, Failure> {
+        let run = &explanation.run;
+        let mut stacks = Stacks::default();
+        let passing = explanation.windows.iter();
+        let passing: Vec<&Recorded> = passing.filter_map(|one| one.passing.as_ref()).collect();
+        for moment in explanation.named() {
+            let key = (moment.thread.clone(), moment.number);
+            if stacks.0.contains_key(&key) {
+                continue;
+            }
+            let mut runs = std::iter::once(run).chain(passing.iter().copied());
+            let found = runs.find_map(|run| Some((run, moment.position(run)?)));
+            let states = match found {
+                Some((run, event)) => trials.standing(run.schedule.prefix(event as u64), seed)?,
+                None => failure.map_or(Vec::new(), |failure| failure.states.clone()),
+            };
+            let threads = &found.map_or(run, |(run, _)| run).threads;
+            let own = |state: &&ThreadState| {
+                let path = threads.get(state.thread.position());
+                path == Some(&moment.thread) && state.operation.place == moment.operation.place
+            };
+            if let Some(state) = states.iter().find(own) {
+                stacks.0.insert(key, state.frames.clone());
+            }
+        }
+        Ok(stacks)
+    }
+
+    /// The stack at a moment; empty if it is not known.
+    pub fn at(&self, moment: &Moment) -> &[PlaceNumber] {
+        let key = (moment.thread.clone(), moment.number);
+        self.0.get(&key).map_or(&[], |frames| frames)
+    }
+}
