@@ -37,14 +37,14 @@ static struct {
 
 static void lock_queue(void)
 {
-    struct counted_lock *lock = atomic_load(&queue.lock);
+    struct counted_lock *lock = atomic_load(&queue.lock); // marker: lock-read
     atomic_fetch_add(&lock->wanted, 1); // marker: lock-used
     pthread_mutex_lock(&lock->mutex);
 }
 
 static void unlock_queue(void)
 {
-    struct counted_lock *lock = atomic_load(&queue.lock);
+    struct counted_lock *lock = atomic_load(&queue.lock); // marker: lock-reread
     atomic_fetch_sub(&lock->wanted, 1); // marker: lock-released
     pthread_mutex_unlock(&lock->mutex);
 }

@@ -24,10 +24,10 @@ static void order_pair(struct cell *left, struct cell *right)
 #ifdef FIXED
     pthread_mutex_lock(&right->lock);
 #endif
-    int low = left->value;
+    int low = left->value; // marker: left-read
     int high = right->value; // marker: right-read
     if (low > high) {
-        left->value = high;
+        left->value = high; // marker: left-written
         right->value = low; // marker: right-written
     }
 #ifdef FIXED

@@ -28,10 +28,10 @@ static void match(const char *piece, volatile int *seen)
 {
     for (const char *at = piece; *at != '\0'; at++) {
         if (*at != word[*seen]) // marker: state-read
-            *seen = 0;
-        if (*at == word[*seen])
+            *seen = 0; // marker: state-dropped
+        if (*at == word[*seen]) // marker: state-matched
             *seen = *seen + 1; // marker: state-written
-        if (word[*seen] == '\0') {
+        if (word[*seen] == '\0') { // marker: state-compared
             atomic_fetch_add(&matches, 1);
             *seen = 0; // marker: state-cleared
         }
@@ -43,7 +43,7 @@ static void scan_file(void)
 #ifdef FIXED
     volatile int seen_so_far = 0;
 #else
-    seen_so_far = 0;
+    seen_so_far = 0; // marker: state-restarted
 #endif
     match(text, &seen_so_far);
     match(more_text, &seen_so_far);

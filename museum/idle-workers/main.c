@@ -68,7 +68,7 @@ static void wait_for_idler(void)
 #else
     if (atomic_load(&idlers.count) <= 0) { // marker: idlers-checked
         pthread_mutex_lock(&idlers.lock);
-        while (atomic_load(&idlers.count) <= 0)
+        while (atomic_load(&idlers.count) <= 0) // marker: idlers-rechecked
             pthread_cond_wait(&idlers.available, &idlers.lock);
         pthread_mutex_unlock(&idlers.lock);
     }

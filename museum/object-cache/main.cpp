@@ -16,7 +16,7 @@ public:
     void reset(int newKey, long newValue) {
         std::lock_guard guard(lock);
         key = newKey; // marker: entry-recycled
-        value = newValue;
+        value = newValue; // marker: value-recycled
     }
 
     bool holds(int wanted) {
@@ -56,7 +56,7 @@ public:
         return copy;
 #else
         if (!entry.holds(key)) // marker: entry-found
-            entry.reset(key, valueOf(key));
+            entry.reset(key, valueOf(key)); // marker: entry-refilled
         return entry.read();
 #endif
     }

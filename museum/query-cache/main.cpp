@@ -34,7 +34,7 @@ public:
 
     void resize(size_t slots) {
         std::lock_guard guard(lock);
-        size = slots;
+        size = slots; // marker: size-changed
         results = slots == 0 ? nullptr : std::make_unique<int[]>(CAPACITY); // marker: slots-dropped
     }
 

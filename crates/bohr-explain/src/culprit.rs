@@ -93,68 +93,82 @@ impl Surroundings<'_> {
         let before = self.before();
         let left = self.conflicts(&before, true);
         let right = self.conflicts(&self.after, false);
-        let (first, second) = match self.one_variable(&left, &right, &before) {
-            Some((first, second)) => (Some(first), Some(second)),
-            None => (left.first().copied(), right.first().copied()),
+        let named = match self.one_variable(&left, &right, &before) {
+            Some((first, second)) => [Some(first), Some(second)],
+            None => [left.first().copied(), right.first().copied()],
         };
-        let at = |conflict: Conflict| {
-            let inside = self.inside(conflict.other);
-            Moment::at(self.run, inside.unwrap_or(conflict.other))
-        };
-        let between = first.or(second).map(at)?;
-        let then = second
-            .map(at)
-            .filter(|then| !overlap(&then.operation, &between.operation));
-        let further = self.further(&left, &right, &before, [first, second]);
+        let further = self.further(&left, &right, &before, named);
+        let [first, second] = named;
+        let first = first.map(|first| self.seen(&before, first, true));
+        let second = second.map(|second| self.seen(&self.after, second, false));
+        let (_, between) = first.as_ref().or(second.as_ref())?;
+        let apart = |then: &&Moment| !overlap(&then.operation, &between.operation);
+        let then = second.as_ref().map(|second| &second.1).filter(apart);
         Some(Culprit {
-            before: first.map(|first| self.access(&before[..first.own], &before[first.own], true)),
-            between,
-            then,
-            after: second.map(|second| {
-                self.access(&self.after[second.own..], &self.after[second.own], false)
-            }),
+            then: then.cloned(),
+            between: between.clone(),
+            before: first.map(|first| first.0),
+            after: second.map(|second| second.0),
             further,
         })
     }
 
-    /// The first access to data behind the taking of a lock: where only locks
-    /// conflict, what they are for comes later, or was changed out of sight.
-    fn inside(&self, event: usize) -> Option<usize> {
-        let taken = &self.run.steps[event];
-        if !self.takes_lock(&taken.operation) {
-            return None;
+    /// The two accesses of a conflict. Where only locks conflict, these are
+    /// accesses in the critical sections: two that would conflict if there are
+    /// any, or else the first of each, since code out of sight may do the rest.
+    fn seen(&self, own: &[Moment], conflict: Conflict, left: bool) -> (Moment, Moment) {
+        let moment = &own[conflict.own];
+        let other = Moment::at(self.run, conflict.other);
+        if self.worth(&moment.operation) != Importance::Lock {
+            return (moment.clone(), other);
         }
-        let behind = event + 1..self.run.steps.len();
-        let mut own = behind.filter(|later| self.run.steps[*later].thread == taken.thread);
-        let operation = |event: usize| &self.run.steps[event].operation;
-        let first = own.find(|later| self.ends_search(operation(*later)));
-        first.filter(|later| operation(*later).kind.is_access())
-    }
-
-    /// The same of the interrupted thread; `behind` is what it does afterwards,
-    /// from the edge on.
-    fn access(&self, behind: &[Moment], moment: &Moment, backwards: bool) -> Moment {
-        if !self.takes_lock(&moment.operation) {
-            return moment.clone();
-        }
-        let is_end = |later: &&Moment| self.ends_search(&later.operation);
-        let found = match backwards {
-            true => behind.iter().rev().find(is_end),
-            false => behind.iter().skip(1).find(is_end),
+        // Of a lock made of atomics, the last change before the edge gives it back.
+        let (nearer, further) = (&own[..conflict.own], &own[conflict.own + 1..]);
+        let lock = &moment.operation;
+        let mine: Vec<&Moment> = match (left, lock.kind) {
+            (true, EventKind::Acquire) => self.section(nearer.iter().rev(), lock),
+            (true, _) => self.section(further.iter(), lock),
+            (false, _) => self.section(further.iter(), lock),
         };
-        let found = found.filter(|found| found.operation.kind.is_access());
-        found.unwrap_or(moment).clone()
+        let thread = &other.thread;
+        let behind = conflict.other + 1..self.run.steps.len();
+        let behind = behind.filter(|event| self.run.path(*event) == thread);
+        let theirs: Vec<Moment> = behind
+            .take(REACH)
+            .map(|event| Moment::at(self.run, event))
+            .collect();
+        let theirs = self.section(theirs.iter(), lock);
+        let conflicts = |one: &Moment, two: &Moment| {
+            let reads = |moment: &Moment| moment.operation.kind == EventKind::Read;
+            overlap(&one.operation, &two.operation) && !(reads(one) && reads(two))
+        };
+        let pair = mine.iter().find_map(|one| {
+            let two = theirs.iter().find(|two| conflicts(one, two))?;
+            Some(((*one).clone(), (*two).clone()))
+        });
+        pair.unwrap_or_else(|| {
+            let first =
+                |section: &[&Moment], lock: &Moment| (*section.first().unwrap_or(&lock)).clone();
+            (first(&mine, moment), first(&theirs, &other))
+        })
     }
 
-    fn takes_lock(&self, operation: &Operation) -> bool {
-        let changes = matches!(operation.kind, EventKind::Acquire | EventKind::Update);
-        changes && self.worth(operation) == Importance::Lock
-    }
-
-    /// An access to data, or the end of a critical section.
-    fn ends_search(&self, operation: &Operation) -> bool {
-        let data = operation.kind.is_access() && self.worth(operation) == Importance::Data;
-        data || operation.kind == EventKind::Release
+    /// The accesses to data in a critical section of a lock.
+    fn section<'m>(
+        &self,
+        events: impl Iterator<Item = &'m Moment>,
+        lock: &Operation,
+    ) -> Vec<&'m Moment> {
+        let is_end = |moment: &&Moment| {
+            let kind = moment.operation.kind;
+            kind == EventKind::Release
+                || kind != EventKind::Read && overlap(&moment.operation, lock)
+        };
+        let inside = events.take_while(|moment| !is_end(moment));
+        let data = |moment: &&Moment| {
+            moment.operation.kind.is_access() && self.worth(&moment.operation) == Importance::Data
+        };
+        inside.filter(data).collect()
     }
 
     /// The conflicts of the events on one side, the best first; of each event the
@@ -168,11 +182,15 @@ impl Surroundings<'_> {
                 true => events.find(hits),
                 false => events.rev().find(hits),
             };
-            found.extend(other.map(|other| Conflict {
-                importance: self.worth(&moment.operation),
-                distance,
-                own: distance,
-                other,
+            found.extend(other.map(|other| {
+                Conflict {
+                    importance: self
+                        .worth(&moment.operation)
+                        .min(self.worth(&self.run.steps[other].operation)),
+                    distance,
+                    own: distance,
+                    other,
+                }
             }));
         }
         found.retain(|conflict| conflict.importance > Importance::Private);
@@ -183,6 +201,7 @@ impl Surroundings<'_> {
     fn worth(&self, operation: &Operation) -> Importance {
         match operation.kind.is_access() {
             true => (self.importance)(operation),
+            false if operation.kind == EventKind::Free => Importance::Data,
             false => Importance::Lock,
         }
     }
@@ -249,7 +268,7 @@ impl Surroundings<'_> {
         before: &[Moment],
         named: [Option<Conflict>; 2],
     ) -> Vec<[Moment; 3]> {
-        let ends = [self.section(before), self.section(&self.after)];
+        let ends = [self.edge(before), self.edge(&self.after)];
         let mut known: Vec<Operation> = Vec::new();
         known.extend(named[0].map(|first| before[first.own].operation));
         known.extend(named[1].map(|second| self.after[second.own].operation));
@@ -275,7 +294,7 @@ impl Surroundings<'_> {
     }
 
     /// How many events from the edge belong to the critical section there.
-    fn section(&self, own: &[Moment]) -> usize {
+    fn edge(&self, own: &[Moment]) -> usize {
         let is_boundary = |moment: &Moment| {
             let kind = moment.operation.kind;
             !kind.is_access() || self.worth(&moment.operation) != Importance::Data

@@ -10,6 +10,9 @@ use crate::race::{Race, races};
 use crate::window::{Window, windows};
 use bohr_event::control::{Failure, Recorded};
 
+/// Races that are told one by one.
+const SHOWN_RACES: usize = 3;
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Explanation {
@@ -27,6 +30,8 @@ pub struct Explanation {
     pub orders: Vec<Order>,
     /// Accesses that nothing orders.
     pub races: Vec<Race>,
+    /// The first of these, where they are the failure themselves.
+    pub unordered: Vec<[Moment; 2]>,
 }
 
 /// Explains a failing run; `failure` is what the runtime saw at its end, if it
@@ -57,12 +62,28 @@ pub fn explain<E: Experimenter>(
         windows,
         orders: found,
         races: races(&run.steps),
+        unordered: Vec::new(),
         run,
     })
 }
 
+/// Explains a run whose failure is a data race: no schedule makes that go away.
+#[must_use]
+pub fn explain_race(run: Recorded) -> Explanation {
+    let races = races(&run.steps);
+    let shown = races.iter().take(SHOWN_RACES);
+    let unordered =
+        shown.map(|race| [race.first, race.second].map(|event| Moment::at(&run, event)));
+    Explanation {
+        unordered: unordered.collect(),
+        races,
+        run,
+        ..Explanation::default()
+    }
+}
+
 impl Explanation {
-    /// The moments that matter, those of the races not among them.
+    /// The moments that matter.
     #[must_use]
     pub fn named(&self) -> Vec<&Moment> {
         let circle = self.circle.iter();
@@ -80,6 +101,7 @@ impl Explanation {
             .chain(unheard)
             .chain(windows)
             .chain(orders)
+            .chain(self.unordered.iter().flatten())
             .collect()
     }
 }

@@ -30,7 +30,7 @@ pub mod window;
 pub use circle::{Link, circle};
 pub use culprit::Culprit;
 pub use experiment::{Experimenter, Importance, Observation};
-pub use explanation::{Explanation, explain};
+pub use explanation::{Explanation, explain, explain_race};
 pub use globals::Globals;
 pub use lifetime::{Lifetime, lifetime};
 pub use moment::Moment;

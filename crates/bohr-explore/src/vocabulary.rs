@@ -4,7 +4,7 @@
 use crate::atlas::Atlas;
 use crate::verdict::is_written;
 use bohr_event::control::Step;
-use bohr_event::{Operation, PlaceNumber, ThreadIndex};
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 use bohr_explain::{Importance, ObjectName, Objects};
 use std::collections::{HashMap, HashSet};
 
@@ -98,9 +98,12 @@ fn written_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
     let mut spans: HashMap<ThreadIndex, (usize, usize)> = HashMap::new();
     for (event, step) in steps.iter().enumerate() {
         let place = step.operation.place;
-        if *known
-            .entry(place)
-            .or_insert_with(|| is_written(atlas, place))
+        // These are told by the thread's function, whoever wrote the code there.
+        let edge = matches!(step.operation.kind, EventKind::Start | EventKind::Exit);
+        if !edge
+            && *known
+                .entry(place)
+                .or_insert_with(|| is_written(atlas, place))
         {
             spans.entry(step.thread).or_insert((event, event)).1 = event;
         }

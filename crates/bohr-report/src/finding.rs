@@ -18,6 +18,8 @@ pub enum FindingKind {
     Atomicity,
     /// Two moments in the wrong order.
     Order,
+    /// Conflicting accesses that nothing orders.
+    DataRace,
 }
 
 /// See the module.
@@ -168,6 +170,24 @@ impl Finding {
         Finding {
             sentence,
             ..finding
+        }
+    }
+
+    /// Two accesses that nothing orders.
+    #[must_use]
+    pub fn of_race(pair: &[Moment; 2], teller: &mut dyn Teller) -> Finding {
+        let [first, second] = pair.each_ref().map(|moment| teller.tell(moment));
+        Finding {
+            kind: FindingKind::DataRace,
+            variable: Some(first.object.clone()),
+            sentence: format!(
+                "nothing orders thread {}, which {},\n    and thread {}, which {}",
+                first.thread,
+                first.act(),
+                second.thread,
+                second.act()
+            ),
+            moments: vec![first, second],
         }
     }
 

@@ -8,7 +8,8 @@ mod telling;
 use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
-use bohr_explain::explain;
+use bohr_event::FailureKind;
+use bohr_explain::{explain, explain_race};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag};
 use bohr_report::Story;
@@ -71,7 +72,10 @@ fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Fai
         vocabulary: &vocabulary,
         failing,
     };
-    let explanation = explain(run, failure.as_ref(), &mut probe)?;
+    let explanation = match bug.signature.kind {
+        FailureKind::DataRace => explain_race(run),
+        _ => explain(run, failure.as_ref(), &mut probe)?,
+    };
     bar.finish_and_clear();
     let stacks = Stacks::of(&explanation, failure.as_ref(), trials, bug.seed)?;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));

@@ -30,7 +30,7 @@ impl Store {
 
     fn load(&self, page: usize) {
         let body = format!("<h1>page {page}</h1>");
-        *self.slots[page].lock().unwrap() = Some(Resource { page, body });
+        *self.slots[page].lock().unwrap() = Some(Resource { page, body }); // marker: slot-filled
     }
 
     fn evict(&self, page: usize) {

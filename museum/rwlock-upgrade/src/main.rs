@@ -43,7 +43,11 @@ impl UpgradableLock {
             return false;
         }
         holders.upgrading = true;
-        while holders.readers > 1 {
+        loop {
+            let readers = holders.readers; // marker: readers-counted
+            if readers <= 1 {
+                break;
+            }
             holders = self.changed.wait(holders).unwrap(); // marker: upgrader-waits
         }
         *holders = Holders {
