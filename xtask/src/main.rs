@@ -3,6 +3,7 @@
 //! which says so.
 
 mod bench;
+mod bench_break;
 mod bench_build;
 mod bench_control;
 mod bench_simplify;

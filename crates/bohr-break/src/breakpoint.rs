@@ -1,0 +1,281 @@
+//! Breakpoints and visits to them.
+
+use crate::condition::{Locks, Object};
+use crate::meeting::{Meeting, Postponed, Waiting, lock};
+use crate::scope::is_within;
+use crate::settings;
+use crate::statistics::{self, Counters, Statistics};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Held up for this long if the program says nothing else.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Two or more places in a program, and the condition under which threads that
+/// come there are made to meet. A static item, used at all of its places.
+///
+/// `S` is what a side brings along for the condition.
+#[derive(Debug)]
+pub struct Breakpoint<S: 'static = Object> {
+    name: &'static str,
+    condition: fn(&S, &S) -> bool,
+    sides: usize,
+    pause: Duration,
+    ignored: u64,
+    most_hits: u64,
+    within: Option<&'static str>,
+    waiting: Mutex<Waiting<S>>,
+    /// Visits that passed the conditions on a single thread.
+    arrivals: AtomicU64,
+    counters: Counters,
+    known: AtomicBool,
+}
+
+impl Breakpoint<Object> {
+    /// Met by threads that are at the same object: a race, or the middle of what
+    /// was to be atomic.
+    #[must_use]
+    pub const fn conflict(name: &'static str) -> Breakpoint<Object> {
+        Breakpoint::new(name, Object::same)
+    }
+}
+
+impl Breakpoint<Locks> {
+    /// Met by threads that each hold the lock which the other is about to take.
+    #[must_use]
+    pub const fn deadlock(name: &'static str) -> Breakpoint<Locks> {
+        Breakpoint::new(name, Locks::crossed)
+    }
+}
+
+impl<S: 'static> Breakpoint<S> {
+    /// Met by threads whose states satisfy `condition`, the smaller side first.
+    #[must_use]
+    pub const fn new(name: &'static str, condition: fn(&S, &S) -> bool) -> Breakpoint<S> {
+        Breakpoint {
+            name,
+            condition,
+            sides: 2,
+            pause: PAUSE,
+            ignored: 0,
+            most_hits: u64::MAX,
+            within: None,
+            waiting: Mutex::new(Waiting::new()),
+            arrivals: AtomicU64::new(0),
+            counters: Counters::new(),
+            known: AtomicBool::new(false),
+        }
+    }
+
+    /// With so many sides instead of two.
+    ///
+    /// # Panics
+    /// With fewer than two.
+    #[must_use]
+    pub const fn sides(mut self, sides: usize) -> Breakpoint<S> {
+        assert!(sides >= 2, "a breakpoint has at least two sides");
+        self.sides = sides;
+        self
+    }
+
+    /// Holds threads up for at most this long instead of 100 ms.
+    #[must_use]
+    pub const fn pause(mut self, pause: Duration) -> Breakpoint<S> {
+        self.pause = pause;
+        self
+    }
+
+    /// Lets the first so many visits pass.
+    #[must_use]
+    pub const fn ignore_first(mut self, visits: u64) -> Breakpoint<S> {
+        self.ignored = visits;
+        self
+    }
+
+    /// Sleeps after so many hits.
+    #[must_use]
+    pub const fn at_most(mut self, hits: u64) -> Breakpoint<S> {
+        self.most_hits = hits;
+        self
+    }
+
+    /// Only for threads in a [`scope`](crate::scope()) of this name: in a calling
+    /// context, or under a lock.
+    #[must_use]
+    pub const fn within(mut self, scope: &'static str) -> Breakpoint<S> {
+        self.within = Some(scope);
+        self
+    }
+
+    /// What has become of it so far.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.counters.read(self.name)
+    }
+}
+
+impl<S: Clone + Send + 'static> Breakpoint<S> {
+    /// Before the statement that comes first, which ends when the guard does.
+    pub fn first(&'static self, state: impl Into<S>) -> Visit {
+        self.side(0, state)
+    }
+
+    /// Before the statement that comes second.
+    pub fn second(&'static self, state: impl Into<S>) -> Visit {
+        self.side(1, state)
+    }
+
+    /// Before the statement of any side, counted from 0. The sides go on in their
+    /// order, each when the guard of the one before is dropped.
+    #[inline]
+    pub fn side(&'static self, side: usize, state: impl Into<S>) -> Visit {
+        let meeting = match settings::are_armed() {
+            true => self.visit(side, state.into()),
+            false => None,
+        };
+        Visit { meeting, side }
+    }
+
+    /// The same without a guard, for where none fits: says whether the breakpoint
+    /// was hit. Nobody knows when the statement behind the call is done, so the
+    /// sides after it wait a millisecond.
+    #[inline]
+    pub fn reach(&'static self, side: usize, state: impl Into<S>) -> bool {
+        if !settings::are_armed() {
+            return false;
+        }
+        let meeting = self.visit(side, state.into());
+        if let Some(meeting) = &meeting {
+            meeting.pass(side, true);
+        }
+        meeting.is_some()
+    }
+
+    #[cold]
+    fn visit(&'static self, side: usize, state: S) -> Option<Arc<Meeting>> {
+        if !settings::includes(self.name) {
+            return None;
+        }
+        if !self.known.swap(true, Relaxed) {
+            statistics::register(self.name, &self.counters);
+        }
+        self.counters.visits.fetch_add(1, Relaxed);
+        let outside = self.within.is_some_and(|scope| !is_within(scope));
+        if outside || side >= self.sides {
+            return None;
+        }
+        let early = self.arrivals.fetch_add(1, Relaxed) < self.ignored;
+        if early || self.counters.hits.load(Relaxed) >= self.most_hits {
+            return None;
+        }
+        let pause = settings::pause(self.pause);
+        let meeting = self.meet(&Arc::new(Postponed::new(side, state)), pause)?;
+        meeting.wait_for_turn(side, pause);
+        Some(meeting)
+    }
+
+    /// Finds partners among those who wait, or waits for them.
+    fn meet(&self, own: &Arc<Postponed<S>>, pause: Duration) -> Option<Arc<Meeting>> {
+        loop {
+            let (others, arrivals) = lock(&self.waiting).look();
+            // The condition is the user's: no lock is held here.
+            if let Some(partners) = self.partners(own, &others) {
+                if let Some(meeting) = lock(&self.waiting).meet(&partners) {
+                    self.counters.hit();
+                    return Some(meeting);
+                }
+            } else if lock(&self.waiting).join(own, arrivals) {
+                break;
+            }
+        }
+        self.counters.postponements.fetch_add(1, Relaxed);
+        own.wait(pause);
+        // Who takes a thread out of the list tells it under the same lock.
+        let mut waiting = lock(&self.waiting);
+        waiting.leave(own);
+        let meeting = own.meeting();
+        if meeting.is_none() {
+            self.counters.timeouts.fetch_add(1, Relaxed);
+        }
+        meeting
+    }
+
+    /// One thread for every other side, such that the condition holds for each pair.
+    fn partners(
+        &self,
+        own: &Arc<Postponed<S>>,
+        others: &[Arc<Postponed<S>>],
+    ) -> Option<Vec<Arc<Postponed<S>>>> {
+        let mut chosen = vec![Arc::clone(own)];
+        let missing: Vec<usize> = (0..self.sides).filter(|side| *side != own.side).collect();
+        self.complete(&mut chosen, &missing, others)
+            .then(|| chosen.split_off(1))
+    }
+
+    fn complete(
+        &self,
+        chosen: &mut Vec<Arc<Postponed<S>>>,
+        missing: &[usize],
+        others: &[Arc<Postponed<S>>],
+    ) -> bool {
+        let Some((side, rest)) = missing.split_first() else {
+            return true;
+        };
+        for other in others.iter().filter(|other| other.side == *side) {
+            if chosen.iter().all(|one| self.fits(one, other)) {
+                chosen.push(Arc::clone(other));
+                if self.complete(chosen, rest, others) {
+                    return true;
+                }
+                chosen.pop();
+            }
+        }
+        false
+    }
+
+    fn fits(&self, one: &Postponed<S>, other: &Postponed<S>) -> bool {
+        if one.thread == other.thread {
+            return false;
+        }
+        let (first, second) = match one.side < other.side {
+            true => (one, other),
+            false => (other, one),
+        };
+        let condition = || (self.condition)(&first.state, &second.state);
+        let holds = catch_unwind(AssertUnwindSafe(condition));
+        holds.unwrap_or_else(|_| {
+            eprintln!(
+                "breakpoint {}: its condition panicked and does not hold",
+                self.name
+            );
+            false
+        })
+    }
+}
+
+/// A thread at a breakpoint. While it lives, the sides after it wait.
+#[must_use = "the sides after this one wait for the end of the guard"]
+#[derive(Debug)]
+pub struct Visit {
+    meeting: Option<Arc<Meeting>>,
+    side: usize,
+}
+
+impl Visit {
+    /// Whether all sides have met.
+    #[must_use]
+    pub fn is_hit(&self) -> bool {
+        self.meeting.is_some()
+    }
+}
+
+impl Drop for Visit {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(meeting) = &self.meeting {
+            meeting.pass(self.side, false);
+        }
+    }
+}

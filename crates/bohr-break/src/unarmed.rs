@@ -1,0 +1,153 @@
+//! The same names without the feature `armed`: nothing is left of them in the
+//! program.
+
+use crate::condition::{Locks, Object};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// Does nothing without the feature `armed`.
+#[derive(Debug)]
+pub struct Breakpoint<S: 'static = Object>(PhantomData<fn(S)>);
+
+impl Breakpoint<Object> {
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn conflict(_: &'static str) -> Breakpoint<Object> {
+        Breakpoint(PhantomData)
+    }
+}
+
+impl Breakpoint<Locks> {
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn deadlock(_: &'static str) -> Breakpoint<Locks> {
+        Breakpoint(PhantomData)
+    }
+}
+
+impl<S: 'static> Breakpoint<S> {
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn new(_: &'static str, _: fn(&S, &S) -> bool) -> Breakpoint<S> {
+        Breakpoint(PhantomData)
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn sides(self, _: usize) -> Breakpoint<S> {
+        self
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn pause(self, _: Duration) -> Breakpoint<S> {
+        self
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn ignore_first(self, _: u64) -> Breakpoint<S> {
+        self
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn at_most(self, _: u64) -> Breakpoint<S> {
+        self
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn within(self, _: &'static str) -> Breakpoint<S> {
+        self
+    }
+
+    /// All zero without the feature `armed`.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn first(&'static self, _: impl Into<S>) -> Visit {
+        Visit(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn second(&'static self, _: impl Into<S>) -> Visit {
+        Visit(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn side(&'static self, _: usize, _: impl Into<S>) -> Visit {
+        Visit(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn reach(&'static self, _: usize, _: impl Into<S>) -> bool {
+        false
+    }
+}
+
+/// Does nothing without the feature `armed`.
+#[must_use = "the sides after this one wait for the end of the guard"]
+#[derive(Debug)]
+pub struct Visit(());
+
+impl Visit {
+    /// Never, without the feature `armed`.
+    #[must_use]
+    pub fn is_hit(&self) -> bool {
+        false
+    }
+}
+
+/// Does nothing without the feature `armed`.
+#[must_use = "the scope ends with its guard"]
+#[derive(Debug)]
+pub struct Scope(());
+
+/// Does nothing without the feature `armed`.
+#[inline(always)]
+pub fn scope(_: &'static str) -> Scope {
+    Scope(())
+}
+
+/// Does nothing without the feature `armed`.
+pub fn arm() {}
+
+/// Does nothing without the feature `armed`.
+pub fn disarm() {}
+
+/// Nothing without the feature `armed`.
+#[must_use]
+pub fn summary_as_text() -> String {
+    String::new()
+}
+
+/// Nothing without the feature `armed`.
+#[must_use]
+pub fn summary_as_json() -> String {
+    "[]".to_string()
+}
+
+/// What became of one breakpoint: nothing, without the feature `armed`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Its name.
+    pub name: &'static str,
+    /// Threads that came by while it was armed.
+    pub visits: u64,
+    /// Of these, threads that were held up.
+    pub postponements: u64,
+    /// Times that all sides met.
+    pub hits: u64,
+    /// Pauses that ended without a hit.
+    pub timeouts: u64,
+    /// From the first armed visit of any breakpoint to the first hit of this one.
+    pub seconds_to_first_hit: Option<f64>,
+}

@@ -1,0 +1,124 @@
+//! The headers for C and C++, compiled by real compilers and run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    /// Compiles into an object or a program.
+    fn compile(&self, compiler: &str, flags: &[&str], sources: &[&str], output: &str) -> PathBuf {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let output = self.0.join(output);
+        let source = |name: &&str| match name.ends_with(".o") {
+            true => self.0.join(name),
+            false => here.join("tests/programs").join(name),
+        };
+        let status = Command::new(compiler)
+            .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
+            .arg(here.join("../../include"))
+            .args(flags)
+            .args(sources.iter().map(source))
+            .arg("-o")
+            .arg(&output)
+            .status();
+        assert!(status.expect("a compiler").success());
+        output
+    }
+}
+
+fn run(program: &Path, summary: &str) -> Output {
+    let output = Command::new(program)
+        .env("BOHR_BREAK_SUMMARY", summary)
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{output:?}");
+    output
+}
+
+#[test]
+fn threads_meet_in_c() {
+    let folder = Folder::new("c");
+    for (compiler, standard) in [("clang-22", "-std=c11"), ("clang-22", "-std=gnu2x")] {
+        let flags = [standard, "-DBOHR_BREAK=1"];
+        let program = folder.compile(compiler, &flags, &["meetings.c"], "meetings");
+        let output = run(&program, "json");
+        let summary = String::from_utf8(output.stderr).expect("text");
+        let field = |name: &str, field: &str| -> u64 {
+            let after = summary.split(&format!("\"name\":\"{name}\"")).nth(1);
+            let after = after.and_then(|rest| rest.split(&format!("\"{field}\":")).nth(1));
+            let digits: String = after
+                .expect("the breakpoint is in the summary")
+                .chars()
+                .take_while(char::is_ascii_digit)
+                .collect();
+            digits.parse().expect("a number")
+        };
+        assert_eq!(
+            (field("order", "visits"), field("order", "hits")),
+            (100, 50)
+        );
+        assert_eq!(field("apart", "timeouts"), 2);
+        let hits: u64 = String::from_utf8(output.stdout)
+            .expect("text")
+            .trim()
+            .trim_start_matches("crowd ")
+            .parse()
+            .expect("a number");
+        assert_eq!(hits, 2 * field("crowd", "hits"));
+        assert_eq!(800, hits + field("crowd", "timeouts"));
+    }
+}
+
+#[test]
+fn c_and_cpp_share_breakpoints() {
+    let folder = Folder::new("cpp");
+    let armed = "-DBOHR_BREAK=1";
+    folder.compile("clang-22", &[armed, "-c"], &["shared.c"], "shared.o");
+    let sources = ["meetings.cpp", "shared.o"];
+    let program = folder.compile("clang++-22", &["-std=c++20", armed], &sources, "meetings");
+    let output = run(&program, "text");
+    let summary = String::from_utf8(output.stderr).expect("text");
+    assert!(summary.contains("a condition threw and does not hold"));
+    assert!(
+        summary.contains("breakpoint shared: 40 visits, 20 postponed, 20 hits, 0 timed out"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn nothing_is_left_of_breakpoints_that_are_not_wanted() {
+    let folder = Folder::new("nothing");
+    let flags = ["-c", "-std=c11", "-O2"];
+    let object = folder.compile("clang-22", &flags, &["shared.c"], "shared.o");
+    let symbols = Command::new("nm").arg(object).output().expect("nm");
+    let symbols = String::from_utf8(symbols.stdout).expect("text");
+    assert!(symbols.contains("pass_second"));
+    assert!(!symbols.contains("bohr_break"), "{symbols}");
+}
+
+#[test]
+fn the_environment_arms_and_names_them() {
+    let folder = Folder::new("environment");
+    let flags = ["-DBOHR_BREAK=1"];
+    let program = folder.compile("clang-22", &flags, &["by_environment.c"], "program");
+    let count = |value: Option<&str>| {
+        let mut command = Command::new(&program);
+        command.env_remove("BOHR_BREAK");
+        if let Some(value) = value {
+            command.env("BOHR_BREAK", value);
+        }
+        let output = command.env("BOHR_BREAK_PAUSE", "1").output();
+        String::from_utf8(output.expect("it starts").stderr).expect("text")
+    };
+    assert_eq!(count(None), "one 0, two 0\n");
+    assert_eq!(count(Some("all")), "one 1, two 1\n");
+    assert_eq!(count(Some("two")), "one 0, two 1\n");
+    assert_eq!(count(Some("three, one")), "one 1, two 0\n");
+}

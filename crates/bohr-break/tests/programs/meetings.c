@@ -1,0 +1,179 @@
+// Real threads at the breakpoints of bohr_break.h. Pauses are long where a meeting
+// is expected, since a meeting ends them, and short where none is.
+#define _GNU_SOURCE
+#include "bohr_break.h"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONG = 60000, SHORT = 5 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char done[64];
+static int object, other_object;
+
+static void note(const char *name) {
+    pthread_mutex_lock(&lock);
+    strcat(done, name);
+    pthread_mutex_unlock(&lock);
+}
+
+static void together(int count, void *(*const bodies[])(void *)) {
+    pthread_t threads[8];
+    for (int number = 0; number < count; number++)
+        assert(pthread_create(&threads[number], NULL, bodies[number], NULL) == 0);
+    for (int number = 0; number < count; number++)
+        assert(pthread_join(threads[number], NULL) == 0);
+}
+
+static void *first(void *unused) {
+    BOHR_BREAK_FIRST("order", &object, .pause = LONG) {
+        assert(BOHR_BREAK_HIT);
+        usleep(300);
+        note("1");
+    }
+    return unused;
+}
+
+// Leaves its block in the middle.
+static void *second(void *unused) {
+    BOHR_BREAK_SECOND("order", &object, .pause = LONG) {
+        note("2");
+        return unused;
+    }
+    return unused;
+}
+
+static void order(void) {
+    for (int round = 0; round < 50; round++) {
+        done[0] = 0;
+        together(2, round % 2 ? (void *(*[])(void *)){first, second} : (void *(*[])(void *)){second, first});
+        assert(strcmp(done, "12") == 0);
+    }
+}
+
+static void *apart_first(void *unused) {
+    BOHR_BREAK_FIRST("apart", &object, .pause = SHORT) { assert(!BOHR_BREAK_HIT); }
+    return unused;
+}
+
+static void *apart_second(void *unused) {
+    BOHR_BREAK_SECOND("apart", &other_object, .pause = SHORT) { assert(!BOHR_BREAK_HIT); }
+    return unused;
+}
+
+static int left, right;
+
+static void *cross_first(void *unused) {
+    struct bohr_break_locks locks = {&left, &right};
+    BOHR_BREAK_FIRST("cross", &locks, .pause = LONG, .condition = bohr_break_crossed) {
+        assert(BOHR_BREAK_HIT);
+    }
+    return unused;
+}
+
+static void *cross_second(void *unused) {
+    struct bohr_break_locks locks = {&right, &left};
+    BOHR_BREAK_SECOND("cross", &locks, .pause = LONG, .condition = bohr_break_crossed) {
+        assert(BOHR_BREAK_HIT);
+    }
+    return unused;
+}
+
+static int hits;
+
+static void *some(unsigned side) {
+    if (BOHR_BREAK_REACH("some", side, &object, .pause = LONG, .ignore_first = 4, .at_most = 3))
+        __atomic_add_fetch(&hits, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void *some_first(void *unused) {
+    some(0);
+    return unused;
+}
+
+static void *some_second(void *unused) {
+    some(1);
+    return unused;
+}
+
+static void *side(unsigned number) {
+    BOHR_BREAK_SIDE("three", number, &object, .sides = 3, .pause = LONG) {
+        char name[2] = {(char)('0' + number), 0};
+        assert(BOHR_BREAK_HIT);
+        note(name);
+    }
+    return NULL;
+}
+
+static void *side_0(void *unused) { return (void)unused, side(0); }
+static void *side_1(void *unused) { return (void)unused, side(1); }
+static void *side_2(void *unused) { return (void)unused, side(2); }
+
+static void *context(unsigned number) {
+    assert(!BOHR_BREAK_REACH("context", number, &object, .within = "repaint", .pause = LONG));
+    assert(!BOHR_BREAK_REACH("context", number, &object, .unless = 1, .pause = LONG));
+    BOHR_BREAK_SCOPE("repaint");
+    assert(BOHR_BREAK_REACH("context", number, &object, .within = "repaint", .pause = LONG));
+    return NULL;
+}
+
+static void *context_0(void *unused) { return (void)unused, context(0); }
+static void *context_1(void *unused) { return (void)unused, context(1); }
+
+static void *alone(void *unused) {
+    BOHR_BREAK_FIRST("cancelled", &object, .pause = LONG) { note("never"); }
+    return unused;
+}
+
+// A cancelled thread is nobody's partner.
+static void cancellation(void) {
+    pthread_t thread;
+    done[0] = 0;
+    assert(pthread_create(&thread, NULL, alone, NULL) == 0);
+    usleep(20000);
+    pthread_cancel(thread);
+    assert(pthread_join(thread, NULL) == 0);
+    assert(!BOHR_BREAK_REACH("cancelled", 1, &object, .pause = SHORT));
+    assert(done[0] == 0);
+}
+
+static void *in_crowd(void *argument) {
+    unsigned number = (unsigned)(size_t)argument;
+    for (unsigned round = 0; round < 100; round++)
+        if (BOHR_BREAK_REACH("crowd", (number * 31 + round * 7) % 2, &object, .pause = 1))
+            __atomic_add_fetch(&hits, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void crowd(void) {
+    pthread_t threads[8];
+    hits = 0;
+    for (size_t number = 0; number < 8; number++)
+        assert(pthread_create(&threads[number], NULL, in_crowd, (void *)number) == 0);
+    for (int number = 0; number < 8; number++)
+        pthread_join(threads[number], NULL);
+    printf("crowd %d\n", hits);
+}
+
+int main(void) {
+    bohr_break_arm();
+    order();
+    together(2, (void *(*[])(void *)){apart_first, apart_second});
+    together(2, (void *(*[])(void *)){cross_first, cross_second});
+    for (int round = 0; round < 8; round++)
+        together(2, (void *(*[])(void *)){some_first, some_second});
+    assert(hits == 6);
+    for (int round = 0; round < 10; round++) {
+        done[0] = 0;
+        together(3, (void *(*[])(void *)){side_2, side_0, side_1});
+        assert(strcmp(done, "012") == 0);
+    }
+    together(2, (void *(*[])(void *)){context_0, context_1});
+    cancellation();
+    crowd();
+    return 0;
+}

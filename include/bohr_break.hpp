@@ -1,0 +1,148 @@
+// Concurrent breakpoints for C++: bohr_break.h says what they are. A guard stands
+// for the statement of a side:
+//
+//     {
+//         auto turn = bohr::first("lost update", account);
+//         account.balance++;
+//     }
+//
+// Anything can be brought along, with a condition on what two threads brought, the
+// smaller side first:
+//
+//     auto turn = bohr::second("older", age, [](int one, int other) { return one < other; });
+//
+// A condition that throws is reported and does not hold. Without BOHR_BREAK defined
+// to 1 nothing is left of this in the program.
+#ifndef BOHR_BREAK_HPP
+#define BOHR_BREAK_HPP
+
+#include "bohr_break.h"
+
+#include <chrono>
+#include <cstdio>
+#include <type_traits>
+#include <utility>
+
+namespace bohr {
+
+// What a place asks for.
+struct Options {
+  unsigned sides = 2;
+  std::chrono::milliseconds pause{100};
+  unsigned long ignore_first = 0;
+  unsigned long at_most = 0;
+  const char *within = nullptr;
+  bool unless = false;
+};
+
+#if defined(BOHR_BREAK) && BOHR_BREAK
+
+namespace detail {
+template <class State, class Condition>
+int holds(const void *first, const void *second) noexcept {
+  try {
+    static_assert(std::is_empty<Condition>::value, "a condition captures nothing");
+    // A lambda without captures has no state, so any memory is one.
+    alignas(Condition) char memory[sizeof(Condition)] = {};
+    auto &condition = *reinterpret_cast<Condition *>(memory);
+    return condition(*static_cast<const State *>(first), *static_cast<const State *>(second));
+  } catch (...) {
+    std::fputs("breakpoint: a condition threw and does not hold\n", stderr);
+    return 0;
+  }
+}
+} // namespace detail
+
+// A thread at a breakpoint. While it lives, the sides after it wait.
+class [[nodiscard]] Visit {
+public:
+  Visit(const char *name, unsigned side, const void *object, const Options &options,
+        int (*condition)(const void *, const void *) = nullptr) {
+    if (!bohr_break_is_armed())
+      return;
+    bohr_break_side brought = {object,
+                               options.sides,
+                               static_cast<unsigned>(options.pause.count()),
+                               options.ignore_first,
+                               options.at_most,
+                               options.within,
+                               options.unless,
+                               condition};
+    visit = bohr_break_enter(name, side, &brought);
+  }
+  Visit(const Visit &) = delete;
+  Visit &operator=(const Visit &) = delete;
+  ~Visit() { bohr_break_leave(&visit); }
+
+  // Whether all sides have met.
+  bool hit() const { return visit.meeting != nullptr; }
+
+private:
+  struct bohr_break_visit visit = {nullptr, 0, 1};
+};
+
+// Says that this thread is in a calling context, or holds a lock of some kind.
+class [[nodiscard]] Scope {
+public:
+  explicit Scope(const char *name) : scope{nullptr, name} { bohr_break_scope_begin(&scope); }
+  Scope(const Scope &) = delete;
+  Scope &operator=(const Scope &) = delete;
+  ~Scope() { bohr_break_scope_end(&scope); }
+
+private:
+  bohr_break_scope scope;
+};
+
+// Threads at the same object meet.
+template <class T>
+Visit side(unsigned number, const char *name, const T &object, const Options &options = {}) {
+  return Visit(name, number, static_cast<const void *>(&object), options);
+}
+
+// Threads meet whose states satisfy the condition.
+template <class State, class Condition,
+          class = decltype(std::declval<Condition>()(std::declval<const State &>(),
+                                                     std::declval<const State &>()))>
+Visit side(unsigned number, const char *name, const State &state, Condition,
+           const Options &options = {}) {
+  return Visit(name, number, static_cast<const void *>(&state), options,
+               detail::holds<State, Condition>);
+}
+
+// Threads meet that each hold the lock which the other is about to take.
+template <class Held, class Wanted>
+Visit crossed(unsigned number, const char *name, const Held &held, const Wanted &wanted,
+              const Options &options = {}) {
+  bohr_break_locks locks = {static_cast<const void *>(&held), static_cast<const void *>(&wanted)};
+  return Visit(name, number, &locks, options, bohr_break_crossed);
+}
+
+#else
+
+struct [[nodiscard]] Visit {
+  // So that a guard which nobody looks at is no unused variable.
+  ~Visit() {}
+  bool hit() const { return false; }
+};
+struct [[nodiscard]] Scope {
+  explicit Scope(const char *) {}
+  ~Scope() {}
+};
+template <class... Any> Visit side(unsigned, const char *, const Any &...) { return {}; }
+template <class... Any> Visit crossed(unsigned, const char *, const Any &...) { return {}; }
+
+#endif
+
+// Before the statement that comes first, which ends when the guard does.
+template <class... Any> Visit first(const char *name, const Any &...any) {
+  return side(0, name, any...);
+}
+
+// Before the statement that comes second.
+template <class... Any> Visit second(const char *name, const Any &...any) {
+  return side(1, name, any...);
+}
+
+} // namespace bohr
+
+#endif
