@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{:?}, {:?}", bundle.hash(), bundle.link().output);
     for part in bundle.parts() {
         let content = match part.content {
-            Content::Bitcode => "bitcode".to_owned(),
+            Content::Bitcode => format!("bitcode of {:?}", part.language),
             Content::Native(reason) => format!("native ({reason})"),
         };
         println!("{:?} {:9} {content}: {}", part.hash, part.size, part.origin);

@@ -2,6 +2,7 @@
 
 mod project;
 
+use bohr_bundle::{Bundle, Language, Level};
 use project::{Parts, Project};
 
 fn own_parts(parts: &Parts, prefix: &str) -> usize {
@@ -42,7 +43,7 @@ fn programs_carry_their_own_crate_libraries_std_and_c() {
             "{parts:?}"
         );
     }
-    // Nothing that a plain build would not leave.
+    // Nothing that a plain build would not leave, but for the levels of libraries.
     let leftover = std::fs::read_dir(project.path("target/debug/deps"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -78,7 +79,7 @@ fn a_clean_build_of_the_same_sources_is_the_same_program() {
         cargo(&project, &["clean", "-q", "-p", "app"]);
         cargo(&project, &["build", "-q"]);
         let bytes = std::fs::read(project.path("target/debug/app")).unwrap();
-        bohr_bundle::Bundle::in_program(&bytes).unwrap().hash()
+        Bundle::in_program(&bytes).unwrap().hash()
     };
     assert_eq!(hash(), hash());
 }
@@ -120,7 +121,7 @@ fn a_plain_build_is_not_mistaken_for_one_of_bohrs() {
     project.write("src/main.rs", "fn main() {}");
     project.run("cargo", &["build", "-q", "--offline"]);
     let bytes = std::fs::read(project.path("target/debug/plain")).unwrap();
-    assert!(bohr_bundle::Bundle::in_program(&bytes).is_err());
+    assert!(Bundle::in_program(&bytes).is_err());
     cargo(&project, &["build", "-q"]);
     assert!(own_parts(&project.parts("target/debug/plain"), "plain-") > 0);
 }
@@ -144,11 +145,46 @@ fn flags_linker_and_target_of_the_user_stay() {
     assert_eq!(cargo(&project, &target), "Rectangle 42\n");
     let program = "target/x86_64-unknown-linux-gnu/release/app";
     let bytes = std::fs::read(project.path(program)).unwrap();
-    let bundle = bohr_bundle::Bundle::in_program(&bytes).unwrap();
+    let bundle = Bundle::in_program(&bytes).unwrap();
     assert!(
         bundle.link().linker.ends_with("ld.bfd"),
         "{}",
         bundle.link().linker
     );
     assert_eq!(project.parts(program).native, Vec::<String>::new());
+}
+
+#[test]
+fn every_crate_keeps_its_own_level() {
+    let project = workspace();
+    std::fs::create_dir(project.path(".cargo")).unwrap();
+    project.write(
+        ".cargo/config.toml",
+        "[profile.dev]\nopt-level = 1\n[profile.dev.package.shape]\nopt-level = 's'\n",
+    );
+    // Only what is called is linked.
+    let main = std::fs::read_to_string(project.path("app/src/main.rs")).unwrap();
+    let calling = main.replacen(
+        "{\n    let",
+        "{\n    assert_eq!(shape::sides(), 4);\n    let",
+        1,
+    );
+    project.write("app/src/main.rs", &calling);
+    cargo(&project, &["build", "-q"]);
+    let bytes = std::fs::read(project.path("target/debug/app")).unwrap();
+    let bundle = Bundle::in_program(&bytes).unwrap();
+    let levels = |file: &str| {
+        let parts = bundle.parts().iter().filter(|part| {
+            let name = part.origin.path.rsplit('/').next();
+            name.is_some_and(|name| name.starts_with(file))
+        });
+        let mut levels: Vec<_> = parts.map(|part| part.language).collect();
+        levels.dedup();
+        levels
+    };
+    let rust = |level| vec![Some(Language::Rust { level })];
+    assert_eq!(levels("app-"), rust(Some(Level::Less)));
+    assert_eq!(levels("libshape-"), rust(Some(Level::Default)));
+    // The standard library was built by others, and tells by itself.
+    assert_eq!(levels("libstd-"), rust(None));
 }
