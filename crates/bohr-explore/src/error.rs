@@ -133,9 +133,10 @@ impl Diagnosis for ExploreError {
 
 fn fault_of_target(error: &TargetError) -> Fault {
     match error {
-        TargetError::OtherMachine { .. } | TargetError::Static(_) | TargetError::ChangesUser(_) => {
-            Fault::Unsupported
-        }
+        TargetError::OtherMachine { .. }
+        | TargetError::Static(_)
+        | TargetError::ChangesUser(_)
+        | TargetError::Sanitizer { .. } => Fault::Unsupported,
         _ => Fault::Input,
     }
 }
@@ -153,6 +154,11 @@ fn help_for_target(error: &TargetError) -> Option<String> {
             "build it with `cargo build --workspace`, or name it in {}",
             crate::target::RUNTIME_VARIABLE
         ),
+        TargetError::Sanitizer { .. } => {
+            "build it without, or with -fsanitize=address or -fsanitize=undefined; data races are \
+             found by `bohr hunt --races fail`"
+                .to_string()
+        }
         TargetError::ChangesUser(_) => "run a copy of it: `cp PROGRAM .`".to_string(),
         _ => return None,
     })

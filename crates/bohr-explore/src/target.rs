@@ -1,9 +1,9 @@
 //! What is run: a program that can be controlled, or a refusal that says why not.
 
 use crate::bug_file::{ControlMode, ProgramIdentity};
-use object::Endianness;
 use object::elf::{ELFCLASS32, EM_X86_64, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,16 @@ pub enum TargetError {
     /// The system loads nothing into programs that change their user.
     #[error("`{0}` changes its user or group, so the system loads no library into it")]
     ChangesUser(PathBuf),
+    /// It was built with a sanitizer that wants the address space for itself.
+    #[error(
+        "`{path}` was built with {sanitizer}, which cannot share its address space with the runtime"
+    )]
+    Sanitizer {
+        /// Which.
+        path: PathBuf,
+        /// Its name.
+        sanitizer: &'static str,
+    },
     /// The runtime is not where it should be.
     #[error("the runtime {RUNTIME} is not beside bohr ({0})")]
     NoRuntime(PathBuf),
@@ -145,6 +155,7 @@ pub fn inspect_with(
 ) -> Result<Target, TargetError> {
     let path = find_program(word)?;
     let bytes = read(&path)?;
+    check_sanitizers(&path, &bytes)?;
     let (executable, mode) = match profile {
         Some((executable, bundle)) => {
             let profile = *blake3::hash(&read(&executable)?).as_bytes();
@@ -183,6 +194,32 @@ fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
         return Err(TargetError::ChangesUser(path.to_path_buf()));
     }
     std::fs::read(path).map_err(unusable)
+}
+
+/// Sanitizers that cannot be there together with the runtime, by a function that
+/// each of them exports.
+const EXCLUSIVE: [(&str, &str); 3] = [
+    ("__tsan_init", "ThreadSanitizer"),
+    ("__msan_init", "MemorySanitizer"),
+    ("__hwasan_init", "HWAddressSanitizer"),
+];
+
+fn check_sanitizers(path: &Path, bytes: &[u8]) -> Result<(), TargetError> {
+    let Ok(file) = object::File::parse(bytes) else {
+        return Ok(());
+    };
+    let defined = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition());
+    for name in defined.filter_map(|symbol| symbol.name().ok()) {
+        if let Some((_, sanitizer)) = EXCLUSIVE.iter().find(|(init, _)| *init == name) {
+            return Err(TargetError::Sanitizer {
+                path: path.to_path_buf(),
+                sanitizer,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Whether the system can load the runtime into a program with these bytes.

@@ -12,9 +12,9 @@ use std::process::{Command, Stdio};
 /// Frames that take part in a signature. More would tell callers apart, not bugs.
 const FRAMES: usize = 3;
 
-/// Functions that carry a panic to its hook, or a thread to its body: of every
-/// panic and every thread the same.
-const CARRIERS: [&str; 9] = [
+/// Functions that carry a panic or a sanitizer's finding to whoever reports it, or
+/// a thread to its body: of every failure and every thread the same.
+const CARRIERS: [&str; 13] = [
     "core::panicking",
     "std::panicking",
     "std::rt::",
@@ -24,6 +24,10 @@ const CARRIERS: [&str; 9] = [
     "std::sys::backtrace",
     "core::ops::function",
     "core::option::unwrap_failed",
+    "__asan",
+    "__ubsan",
+    "__sanitizer",
+    "__interceptor",
 ];
 
 /// Where the sources of the languages' own libraries lie.

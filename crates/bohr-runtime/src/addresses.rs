@@ -3,7 +3,7 @@
 //! where the kernel puts nothing by itself.
 //!
 //! ```text
-//!   0x1000_0000_0000  arena      the runtime's own memory
+//!   0x1100_0000_0000  arena      the runtime's own memory
 //!   0x1200_0000_0000  main       stack of the main thread
 //!   0x1300_0000_0000  stacks     one slot per thread
 //!   0x1380_0000_0000  large      the same for threads that ask for more than usual
@@ -12,7 +12,7 @@
 //! ```
 
 /// The runtime's own memory.
-pub const ARENA: usize = 0x1000_0000_0000;
+pub const ARENA: usize = 0x1100_0000_0000;
 /// Address space of the arena; pages are taken as they are used.
 pub const ARENA_LENGTH: usize = 64 << 30;
 

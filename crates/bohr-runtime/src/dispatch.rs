@@ -6,15 +6,7 @@
 //! that made the call, so it can wait there as any interposed call does. Where
 //! the kernel does not offer it, such calls block the whole run.
 
-use crate::{
-    clock::{CLOCK, timespec},
-    control,
-    descriptors::{self, Kind},
-    faults,
-    interpose::{futex::Futex, input_output, random, time},
-    objects::OBJECTS,
-    obstacles, output, system,
-};
+use crate::{control, faults, objects::OBJECTS, obstacles, system, system_calls};
 use core::{
     ffi::c_void,
     sync::atomic::{AtomicU8, Ordering},
@@ -133,77 +125,16 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
 }
 
 fn handle(call: &mut Call) {
-    let [first, second, third, fourth, fifth, sixth] = call.arguments();
-    let place = call.place();
-    obstacles::note_call(call.number(), call.arguments());
-    match call.number() {
+    let (number, arguments) = (call.number(), call.arguments());
+    obstacles::note_call(number, arguments);
+    match number {
         // They create a line of execution that goes on where the call was made.
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => call.repeat(),
-        libc::SYS_futex => {
-            let futex = Futex {
-                word: first,
-                operation: second as i32,
-                value: third as u32,
-                fourth,
-                second_word: fifth,
-                third_value: sixth as u32,
-                place,
-            };
-            let answer = futex.call_if_known().unwrap_or_else(|| raw(call));
-            call.answer(answer);
-        }
-        libc::SYS_read if descriptors::kind(first as i32) == Kind::Chance => {
-            // SAFETY: the C library wants the bytes there.
-            unsafe { random::fill(second as *mut c_void, third) };
-            call.answer(third as isize);
-        }
-        libc::SYS_getrandom => {
-            // SAFETY: as above.
-            unsafe { random::fill(first as *mut c_void, second) };
-            call.answer(second as isize);
-        }
-        libc::SYS_read
-        | libc::SYS_readv
-        | libc::SYS_recvfrom
-        | libc::SYS_recvmsg
-        | libc::SYS_accept
-        | libc::SYS_accept4 => {
-            let answer = match input_output::await_input(first as i32, place) {
-                true => raw(call),
-                false => -(libc::EINTR as isize),
-            };
-            call.answer(answer);
-        }
-        libc::SYS_write | libc::SYS_writev => {
-            let answer = raw(call);
-            output::note_written(first as i32, usize::try_from(answer).unwrap_or(0));
-            call.answer(answer);
-        }
-        libc::SYS_nanosleep => call.answer(sleep(first, second, place)),
-        libc::SYS_clock_nanosleep if second == 0 => call.answer(sleep(third, fourth, place)),
         _ => {
-            let answer = raw(call);
+            let answer = system_calls::answer(number, arguments, call.place());
+            // SAFETY: what the C library asked for.
+            let answer = answer.unwrap_or_else(|| unsafe { system::call(number, arguments) });
             call.answer(answer);
-        }
-    }
-}
-
-fn raw(call: &Call) -> isize {
-    // SAFETY: what the C library asked for.
-    unsafe { system::call(call.number(), call.arguments()) }
-}
-
-fn sleep(span: usize, left: usize, place: u64) -> isize {
-    // SAFETY: the C library passes a time, and room for the rest or nothing.
-    unsafe {
-        let rest = time::sleep_until(CLOCK.after(&*(span as *const libc::timespec)), place);
-        if left != 0 {
-            *(left as *mut libc::timespec) = timespec(rest);
-        }
-        if rest == 0 {
-            0
-        } else {
-            -(libc::EINTR as isize)
         }
     }
 }

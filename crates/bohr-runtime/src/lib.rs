@@ -52,10 +52,12 @@ mod probe;
 mod real;
 mod record;
 
+mod sanitizers;
 mod server;
 mod signals;
 mod spin;
 mod system;
+mod system_calls;
 mod task;
 mod template;
 mod thread;

@@ -2,8 +2,8 @@
 
 use crate::{
     addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, engine::ENGINE,
-    environment, faults, hooks, notices, real::real, system, template, thread::Thread, threads,
-    verdict,
+    environment, faults, hooks, notices, real::real, sanitizers, system, template, thread::Thread,
+    threads, verdict,
 };
 use bohr_event::{
     EventKind, ThreadPath,
@@ -120,6 +120,7 @@ unsafe extern "C-unwind" fn controlled_main(
     let (arguments, variables) = unsafe { environment::settle(count, arguments, variables) };
     STARTUP.arguments.set((count, arguments, variables));
     faults::install();
+    sanitizers::watch();
     hooks::switch(true);
     let body = Body {
         run: main_thread,

@@ -1,13 +1,13 @@
 //! Futexes, and whatever else a program asks of the kernel by `syscall`: the
 //! way of Rust's standard library and of most hand-written locks.
 
-use super::{caller, interpose, machine, random};
+use super::{caller, interpose, machine};
 use crate::{
     clock::CLOCK,
     control,
     engine::{ENGINE, Woken, operation},
     interpose::{condition, mutex},
-    system,
+    system, system_calls,
     thread::{Interruptible, Wait},
     waiting::read_word,
 };
@@ -20,22 +20,36 @@ const ANY: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub struct Futex {
     /// Where to wait.
-    pub word: usize,
+    word: usize,
     /// What to do, with flags.
-    pub operation: i32,
+    operation: i32,
     /// The expected value, or how many to wake.
-    pub value: u32,
+    value: u32,
     /// A time-out, or a second number.
-    pub fourth: usize,
+    fourth: usize,
     /// Where to go on waiting.
-    pub second_word: usize,
+    second_word: usize,
     /// A set of bits, or a second expected value.
-    pub third_value: u32,
+    third_value: u32,
     /// Where the call is made.
-    pub place: u64,
+    place: u64,
 }
 
 impl Futex {
+    /// From the arguments of the system call.
+    pub fn new(arguments: [usize; 6], place: u64) -> Futex {
+        let [word, operation, value, fourth, second_word, third_value] = arguments;
+        Futex {
+            word,
+            operation: operation as i32,
+            value: value as u32,
+            fourth,
+            second_word,
+            third_value: third_value as u32,
+            place,
+        }
+    }
+
     /// The deadline of a wait.
     fn deadline(&self, absolute: bool) -> u64 {
         // SAFETY: null or a time of the program.
@@ -53,12 +67,8 @@ impl Futex {
         }
     }
 
-    /// The kernel's answer, as a negative error number where it is one.
-    fn call(self) -> isize {
-        self.call_if_known().unwrap_or(-(libc::ENOSYS as isize))
-    }
-
-    /// The same; `None` for operations that are not known here.
+    /// The kernel's answer, as a negative error number where it is one; `None` for
+    /// operations that are not known here.
     pub fn call_if_known(self) -> Option<isize> {
         Some(match self.operation & libc::FUTEX_CMD_MASK {
             libc::FUTEX_WAIT => self.wait(ANY, self.deadline(false)),
@@ -191,34 +201,21 @@ interpose! {
         sixth: usize,
     ) -> isize {
         let place = caller();
+        let arguments = [first, second, third, fourth, fifth, sixth];
         let answer = match number {
             _ if !control::is_on() => None,
+            // The kernel knows nothing of fibers.
             libc::SYS_futex => Some(
-                Futex {
-                    word: first,
-                    operation: second as i32,
-                    value: third as u32,
-                    fourth,
-                    second_word: fifth,
-                    third_value: sixth as u32,
-                    place,
-                }
-                .call(),
+                system_calls::answer(number, arguments, place).unwrap_or(-(libc::ENOSYS as isize)),
             ),
             libc::SYS_gettid => Some(machine::thread_number() as isize),
             libc::SYS_getpid => Some(machine::PROCESS as isize),
-            libc::SYS_getrandom => {
-                // SAFETY: the program wants the bytes there.
-                unsafe { random::fill(first as *mut _, second) };
-                Some(second as isize)
-            }
             libc::SYS_sched_yield => {
                 ENGINE.step(operation(EventKind::Yield, 0, place));
                 Some(0)
             }
-            _ => None,
+            _ => system_calls::answer(number, arguments, place),
         };
-        let arguments = [first, second, third, fourth, fifth, sixth];
         // SAFETY: passes on what the program passed.
         answered(answer.unwrap_or_else(|| unsafe { system::call(number, arguments) }))
     }

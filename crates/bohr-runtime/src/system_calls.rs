@@ -1,0 +1,66 @@
+//! System calls by number, whoever makes them: the program by `syscall`, or the C
+//! library behind all names that can be shadowed. What can wait goes to the engine.
+
+use crate::{
+    clock::{CLOCK, timespec},
+    descriptors::{self, Kind},
+    interpose::{futex::Futex, input_output, random, time},
+    output, system, verdict,
+};
+use core::ffi::c_void;
+
+/// The answer to a call, a negative error number where it is one; `None` if it is
+/// for the kernel alone.
+pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
+    let [first, second, third, fourth, ..] = arguments;
+    match number {
+        libc::SYS_futex => Futex::new(arguments, place).call_if_known(),
+        libc::SYS_read if descriptors::kind(first as i32) == Kind::Chance => {
+            Some(chance(second, third))
+        }
+        libc::SYS_getrandom => Some(chance(first, second)),
+        libc::SYS_read
+        | libc::SYS_readv
+        | libc::SYS_recvfrom
+        | libc::SYS_recvmsg
+        | libc::SYS_accept
+        | libc::SYS_accept4 => match input_output::await_input(first as i32, place) {
+            true => None,
+            false => Some(-(libc::EINTR as isize)),
+        },
+        libc::SYS_write | libc::SYS_writev => {
+            // SAFETY: what the caller asked for.
+            let answer = unsafe { system::call(number, arguments) };
+            output::note_written(first as i32, usize::try_from(answer).unwrap_or(0));
+            Some(answer)
+        }
+        libc::SYS_nanosleep => Some(sleep(first, second, place)),
+        libc::SYS_clock_nanosleep if second == 0 => Some(sleep(third, fourth, place)),
+        libc::SYS_exit_group => {
+            verdict::exited(first as i32 & 0xff);
+            None
+        }
+        _ => None,
+    }
+}
+
+fn chance(buffer: usize, length: usize) -> isize {
+    // SAFETY: the caller wants the bytes there.
+    unsafe { random::fill(buffer as *mut c_void, length) };
+    length as isize
+}
+
+fn sleep(span: usize, left: usize, place: u64) -> isize {
+    // SAFETY: the caller passes a time, and room for the rest or nothing.
+    unsafe {
+        let rest = time::sleep_until(CLOCK.after(&*(span as *const libc::timespec)), place);
+        if left != 0 {
+            *(left as *mut libc::timespec) = timespec(rest);
+        }
+        if rest == 0 {
+            0
+        } else {
+            -(libc::EINTR as isize)
+        }
+    }
+}
