@@ -168,10 +168,7 @@ impl StrategyName {
     /// Whether several workers can share the work.
     #[must_use]
     pub fn is_parallel(self) -> bool {
-        !matches!(
-            self,
-            StrategyName::Bounded | StrategyName::Exhaustive | StrategyName::Sequential
-        )
+        self != StrategyName::Sequential
     }
 }
 

@@ -6,11 +6,11 @@ mod controlled;
 use controlled::Folder;
 use serde_json::{Value, json};
 
-/// All that a hunt reports except for times.
+/// All that a hunt reports except for times and what depends on them.
 fn result(folder: &Folder, words: &[&str]) -> Value {
     let all = [&["hunt", "--json"], words, &["--", "./program"]].concat();
     let mut result = folder.bohr(&all).json();
-    for time in ["seconds", "runs_per_second"] {
+    for time in ["seconds", "runs_per_second", "resumed_runs"] {
         assert!(result[time].take().is_number());
     }
     result
@@ -40,6 +40,16 @@ fn the_number_of_workers_changes_nothing() {
     }
     assert!(runs.len() > 2, "every hunt ends alike: {runs:?}");
     assert!(runs.last() > Some(&16), "too easily found: {runs:?}");
+}
+
+#[test]
+fn workers_share_a_search() {
+    let folder = Folder::with("rare_order", &[]);
+    for strategy in ["bounded", "exhaustive"] {
+        let words = ["--strategy", strategy, "--keep-going", "--runs", "400"];
+        let searched = assert_determined(&folder, &words);
+        assert_eq!(searched["runs"], json!(400));
+    }
 }
 
 #[test]

@@ -12,37 +12,88 @@
 //! repeats the shallower ones (the paper queues what the bound cut off, which
 //! takes memory in proportion to the program's length), and sleep sets are off,
 //! since they are unsound under a bound.
+//!
+//! Several plans can be on their way at once: the search goes on with the deepest
+//! branches that nobody has taken, whether or not those before have been reported.
+//! It sees the same runs in another order.
 
 use super::Search;
 use crate::{
     Plan, Rule, report,
     systematic::{Branch, Node, Turn, dependent},
 };
-use alloc::vec::Vec;
+use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
 use bohr_event::{Operation, ThreadIndex};
 
-/// A point of the current path at which the search can turn elsewhere.
+/// Plans that can be on their way at once: a round of them keeps many workers busy.
+const AHEAD: usize = 16;
+
+/// The turns up to a point of the tree, from the last to the first.
+#[derive(Debug)]
+struct Way {
+    before: Option<Arc<Way>>,
+    turn: Turn,
+}
+
+impl Drop for Way {
+    /// One by one: a way is longer than the stack is deep.
+    fn drop(&mut self) {
+        let mut rest = self.before.take();
+        while let Some(mut way) = rest.and_then(Arc::into_inner) {
+            rest = way.before.take();
+        }
+    }
+}
+
+fn turns(way: Option<&Arc<Way>>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = core::iter::successors(way, |way| way.before.as_ref())
+        .map(|way| way.turn)
+        .collect();
+    turns.reverse();
+    turns
+}
+
+/// Where a run is on its own: what it does up to there, and what is known there.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    way: Option<Arc<Way>>,
+    /// Who sleeps.
+    asleep: Vec<ThreadIndex>,
+    /// Preemptions on the way.
+    preemptions: u32,
+}
+
+impl Place {
+    fn after(&self, turn: Turn) -> Option<Arc<Way>> {
+        let before = self.way.clone();
+        Some(Arc::new(Way { before, turn }))
+    }
+}
+
+/// A point of the tree at which the search can turn elsewhere.
 #[derive(Clone, Debug)]
 enum Fork {
     Threads {
+        at: Place,
         options: Vec<(ThreadIndex, Operation)>,
         current: Option<ThreadIndex>,
-        picked: ThreadIndex,
         /// Not to be taken: asleep when the search came here, or done since.
         closed: Vec<ThreadIndex>,
-        /// Preemptions on the way here.
-        preemptions: u32,
     },
     Outcomes {
+        at: Place,
         options: u32,
-        picked: u32,
+        next: u32,
     },
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct DepthFirst {
-    path: Vec<Fork>,
+    /// The deepest last.
+    forks: Vec<Fork>,
+    /// Where the plans begin that have not been reported, the oldest first.
+    under_way: VecDeque<Place>,
     /// `None`: no bound, sleep sets on.
     bound: Option<u32>,
     /// Whether the bound cut anything off in this iteration.
@@ -55,7 +106,8 @@ impl DepthFirst {
     #[must_use]
     pub fn exhaustive() -> DepthFirst {
         DepthFirst {
-            path: Vec::new(),
+            forks: Vec::new(),
+            under_way: VecDeque::new(),
             bound: None,
             cut: false,
             begun: false,
@@ -77,98 +129,112 @@ impl DepthFirst {
         self.bound
     }
 
-    /// Who sleeps behind the last point of the path.
-    fn asleep(&self) -> Vec<ThreadIndex> {
-        let threads = self.path.iter().rev().find_map(|fork| match fork {
-            Fork::Threads {
-                options,
-                picked,
-                closed,
-                ..
-            } => Some((options, picked, closed)),
-            Fork::Outcomes { .. } => None,
-        });
-        match (threads, self.bound) {
-            (Some((options, picked, closed)), None) => sleep_after(options, *picked, closed),
-            _ => Vec::new(),
-        }
-    }
-
-    fn preemptions(&self) -> u32 {
-        let last = self.path.iter().rev().find_map(|fork| match fork {
-            Fork::Threads {
-                current,
-                picked,
-                preemptions,
-                ..
-            } => Some(preemptions + u32::from(is_preemption(*current, *picked))),
-            Fork::Outcomes { .. } => None,
-        });
-        last.unwrap_or(0)
-    }
-
-    fn branch(&self) -> Branch {
-        let turn = |fork: &Fork| match fork {
-            Fork::Threads { picked, .. } => Turn::Thread(*picked),
-            Fork::Outcomes { picked, .. } => Turn::Answer(*picked),
-        };
-        Branch {
-            turns: self.path.iter().map(turn).collect(),
-            asleep: self.asleep(),
-        }
-    }
-
-    /// Turns elsewhere at the last point where that is possible.
-    fn advance(&mut self) -> bool {
-        while let Some(mut fork) = self.path.pop() {
-            if self.turn(&mut fork) {
-                self.path.push(fork);
-                return true;
+    /// Turns elsewhere at the deepest point where that is possible.
+    fn advance(&mut self) -> Option<Place> {
+        loop {
+            let mut fork = self.forks.pop()?;
+            if let Some(place) = self.turn(&mut fork) {
+                self.forks.push(fork);
+                return Some(place);
             }
         }
-        false
     }
 
-    fn turn(&mut self, fork: &mut Fork) -> bool {
+    fn turn(&mut self, fork: &mut Fork) -> Option<Place> {
         match fork {
-            Fork::Outcomes { options, picked } => {
-                *picked += 1;
-                *picked < *options
+            Fork::Outcomes { at, options, next } => {
+                let picked = *next;
+                *next += 1;
+                (picked < *options).then(|| Place {
+                    way: at.after(Turn::Answer(picked)),
+                    ..at.clone()
+                })
             }
             Fork::Threads {
+                at,
                 options,
                 current,
-                picked,
                 closed,
-                preemptions,
             } => {
-                closed.push(*picked);
                 let open = options.iter().map(|option| option.0);
                 let mut open = open.filter(|thread| !closed.contains(thread));
-                let affordable = |thread: &ThreadIndex| {
-                    let spent = *preemptions + u32::from(is_preemption(*current, *thread));
-                    self.bound.is_none_or(|bound| spent <= bound)
-                };
+                let spent = |thread| at.preemptions + u32::from(is_preemption(*current, thread));
+                let affordable =
+                    |thread: &ThreadIndex| self.bound.is_none_or(|bound| spent(*thread) <= bound);
                 let left = open.clone().count();
-                match open.find(affordable) {
-                    Some(thread) => *picked = thread,
-                    None => {
-                        self.cut |= left > 0;
-                        return false;
-                    }
-                }
-                true
+                let Some(picked) = open.find(affordable) else {
+                    self.cut |= left > 0;
+                    return None;
+                };
+                let place = Place {
+                    way: at.after(Turn::Thread(picked)),
+                    asleep: match self.bound {
+                        None => sleep_after(options, picked, closed),
+                        Some(_) => Vec::new(),
+                    },
+                    preemptions: spent(picked),
+                };
+                closed.push(picked);
+                Some(place)
             }
         }
     }
 
-    fn deepen(&mut self) -> bool {
-        let Some(bound) = self.bound.filter(|_| self.cut) else {
-            return false;
-        };
+    /// Starts over with one preemption more, if that shows anything new.
+    fn deepen(&mut self) -> Option<Place> {
+        let bound = self.bound.filter(|_| self.cut)?;
         self.bound = Some(bound + 1);
         self.cut = false;
-        true
+        Some(Place::default())
+    }
+
+    /// Where the next run is on its own.
+    fn next_place(&mut self) -> Option<Place> {
+        if !core::mem::replace(&mut self.begun, true) {
+            return Some(Place::default());
+        }
+        let next = self.advance();
+        match self.under_way.is_empty() {
+            true => next.or_else(|| self.deepen()),
+            false => next,
+        }
+    }
+
+    /// A step of a run: where it led, and what else could have been done.
+    fn pass(&self, at: Place, node: Node) -> (Place, Fork) {
+        match node {
+            Node::Outcomes(options) => {
+                let after = Place {
+                    way: at.after(Turn::Answer(0)),
+                    ..at.clone()
+                };
+                let next = 1;
+                (after, Fork::Outcomes { at, options, next })
+            }
+            Node::Threads {
+                options,
+                current,
+                picked,
+            } => {
+                let mut closed = at.asleep.clone();
+                let after = Place {
+                    way: at.after(Turn::Thread(picked)),
+                    asleep: match self.bound {
+                        None => sleep_after(&options, picked, &closed),
+                        Some(_) => Vec::new(),
+                    },
+                    preemptions: at.preemptions + u32::from(is_preemption(current, picked)),
+                };
+                closed.push(picked);
+                let fork = Fork::Threads {
+                    at,
+                    options,
+                    current,
+                    closed,
+                };
+                (after, fork)
+            }
+        }
     }
 }
 
@@ -194,33 +260,27 @@ fn sleep_after(
 
 impl Search for DepthFirst {
     fn next_plan(&mut self) -> Option<Plan> {
-        let first = !core::mem::replace(&mut self.begun, true);
-        if !first && !self.advance() && !self.deepen() {
-            return None;
-        }
-        Some(Plan::new(Rule::Systematic(self.branch())))
+        let place = self.next_place()?;
+        let branch = Branch {
+            turns: turns(place.way.as_ref()),
+            asleep: place.asleep.clone(),
+        };
+        self.under_way.push_back(place);
+        Some(Plan::new(Rule::Systematic(branch)))
+    }
+
+    fn ahead(&self) -> usize {
+        AHEAD
     }
 
     fn learn(&mut self, report: &[u8]) {
-        let Some(nodes) = report::read::<Vec<Node>>(report) else {
+        let Some(mut place) = self.under_way.pop_front() else {
             return;
         };
-        for node in nodes {
-            let fork = match node {
-                Node::Outcomes(options) => Fork::Outcomes { options, picked: 0 },
-                Node::Threads {
-                    options,
-                    current,
-                    picked,
-                } => Fork::Threads {
-                    closed: self.asleep(),
-                    preemptions: self.preemptions(),
-                    options,
-                    current,
-                    picked,
-                },
-            };
-            self.path.push(fork);
+        for node in report::read::<Vec<Node>>(report).unwrap_or_default() {
+            let (after, fork) = self.pass(place, node);
+            self.forks.push(fork);
+            place = after;
         }
     }
 }
@@ -240,15 +300,25 @@ mod tests {
 
     type Trace = Vec<(ThreadIndex, Operation)>;
 
-    fn explore(program: &Program, mut search: DepthFirst, most: usize) -> Vec<(Outcome, Trace)> {
+    fn explore(
+        program: &Program,
+        mut search: DepthFirst,
+        ahead: usize,
+        most: usize,
+    ) -> Vec<(Outcome, Trace)> {
         let mut found = Vec::new();
-        while let Some(plan) = search.next_plan() {
-            let run = run(program, &mut *plan.strategy(0));
-            search.learn(&run.report);
-            found.push((run.outcome, run.machine.trace));
-            assert!(found.len() < most, "the search does not end");
+        loop {
+            let plans: Vec<Plan> = (0..ahead).map_while(|_| search.next_plan()).collect();
+            if plans.is_empty() {
+                return found;
+            }
+            for plan in plans {
+                let run = run(program, &mut *plan.strategy(0));
+                search.learn(&run.report);
+                found.push((run.outcome, run.machine.trace));
+                assert!(found.len() < most, "the search does not end");
+            }
         }
-        found
     }
 
     /// The definition of a Mazurkiewicz trace: for every pair of dependent
@@ -312,12 +382,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
-        fn every_trace_once_and_none_twice(one in body(), two in body()) {
+        fn every_trace_once_and_none_twice(one in body(), two in body(), ahead in 1usize..20) {
             let program = vec![vec![Step::Fork(1), Step::Fork(2)], one, two];
             let all = enumerate(&program);
             prop_assume!(all.len() < 20_000);
             let naive: BTreeSet<_> = all.iter().map(|run| order_of_dependents(&run.1)).collect();
-            let runs = explore(&program, DepthFirst::exhaustive(), 100_000);
+            let runs = explore(&program, DepthFirst::exhaustive(), ahead, 100_000);
             let complete: Vec<_> = runs.iter().filter(|run| run.0 != Outcome::Stopped).collect();
             let found: BTreeSet<_> =
                 complete.iter().map(|run| order_of_dependents(&run.1)).collect();
@@ -352,11 +422,11 @@ mod tests {
         }
 
         #[test]
-        fn the_deepest_bound_sees_every_schedule(one in body(), two in body()) {
+        fn the_deepest_bound_sees_every_schedule(one in body(), two in body(), ahead in 1usize..20) {
             let program = vec![vec![Step::Fork(1), Step::Fork(2)], one, two];
             let all: BTreeSet<_> = enumerate(&program).into_iter().map(|run| threads(&run.1)).collect();
             prop_assume!(all.len() < 3_000);
-            let runs = explore(&program, DepthFirst::bounded(), 100_000);
+            let runs = explore(&program, DepthFirst::bounded(), ahead, 100_000);
             let found: BTreeSet<_> = runs.iter().map(|run| threads(&run.1)).collect();
             prop_assert_eq!(found, all);
         }
@@ -423,6 +493,15 @@ mod tests {
             machine.execute(thread, &mut |_| 0);
         }
         count
+    }
+
+    #[test]
+    fn a_long_way_is_dropped_without_a_deep_stack() {
+        let mut place = Place::default();
+        for _ in 0..1_000_000 {
+            place.way = place.after(Turn::Answer(1));
+        }
+        assert_eq!(turns(place.way.as_ref()).len(), 1_000_000);
     }
 
     #[test]
