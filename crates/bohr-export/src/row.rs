@@ -2,8 +2,8 @@
 //! every run.
 
 use crate::ExportError;
-use bohr_event::{MemoryOrder, Place, PlaceNumber};
-use bohr_trace::{Events, Names, PlaceTable, RegionTable, Table, Trace, Variable};
+use bohr_event::{MemoryOrder, Operation, Place, PlaceNumber};
+use bohr_trace::{Events, Labels, Names, PlaceTable, RegionTable, Table, Trace, Variable};
 use serde::Serialize;
 
 /// One event. The fields, in this order, are the columns of every export.
@@ -33,6 +33,7 @@ pub struct Row {
 pub struct Tables {
     regions: RegionTable,
     places: PlaceTable,
+    labels: Labels,
 }
 
 impl Tables {
@@ -41,17 +42,22 @@ impl Tables {
         let mut tables = Tables {
             regions: RegionTable::default(),
             places: PlaceTable::default(),
+            labels: Labels::default(),
         };
         for table in trace.tables()? {
             match table {
                 Table::Regions(regions) => tables.regions = regions,
                 Table::Places(places) => tables.places = places,
+                Table::Labels(labels) => tables.labels = labels,
             }
         }
         Ok(tables)
     }
 
     fn place(&self, number: PlaceNumber) -> String {
+        if let Some(label) = self.labels.places.get(&number) {
+            return label.clone();
+        }
         match self.places.0.get(&number) {
             Some(Place::Site(site)) => site.to_string(),
             Some(code) => code.to_string(),
@@ -87,21 +93,8 @@ impl Iterator for Rows<'_> {
         };
         self.names.observe(sequence, &record);
         let operation = record.operation;
-        let variable = match self.names.name(operation.object) {
-            // The place of an allocation is worth its name.
-            Variable::Heap {
-                thread,
-                place,
-                count,
-                offset,
-            } => {
-                format!(
-                    "heap({thread}, {}, {count})+{offset}",
-                    self.tables.place(place)
-                )
-            }
-            other => other.to_string(),
-        };
+        let label = self.tables.labels.variables.get(&operation.object);
+        let variable = label.cloned().unwrap_or_else(|| self.variable(&operation));
         Some(Ok(Row {
             sequence: sequence.0,
             thread: match self.names.thread(record.thread) {
@@ -116,6 +109,27 @@ impl Iterator for Rows<'_> {
             place: self.tables.place(operation.place),
             value: record.value,
         }))
+    }
+}
+
+impl Rows<'_> {
+    /// The name that the events alone give.
+    fn variable(&self, operation: &Operation) -> String {
+        match self.names.name(operation.object) {
+            // The place of an allocation is worth its name.
+            Variable::Heap {
+                thread,
+                place,
+                count,
+                offset,
+            } => {
+                format!(
+                    "heap({thread}, {}, {count})+{offset}",
+                    self.tables.place(place)
+                )
+            }
+            other => other.to_string(),
+        }
     }
 }
 

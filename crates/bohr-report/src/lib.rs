@@ -8,6 +8,7 @@
 mod columns;
 mod finding;
 mod json;
+mod sarif;
 mod story;
 mod text;
 mod told;

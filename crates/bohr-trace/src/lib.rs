@@ -62,6 +62,6 @@ pub use naming::{Names, Region, RegionKind, RegionTable, Variable};
 pub use note::Note;
 pub use pack::pack;
 pub use record::{Completeness, Record, Sequence};
-pub use table::{PlaceTable, Table, append_table};
+pub use table::{Labels, PlaceTable, Table, append_table};
 pub use trace::{BlockNumber, Trace};
 pub use writer::{NoRoom, Writer};

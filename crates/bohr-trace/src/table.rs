@@ -3,9 +3,12 @@
 
 use crate::block::stamp;
 use crate::bytes::{checksum, read_u64, write_u64};
-use crate::format::{BLOCK_HEADER, CHECKSUM_AT, END_AT, FileHeader, KIND_PLACES, KIND_REGIONS};
+use crate::format::{
+    BLOCK_HEADER, CHECKSUM_AT, END_AT, FileHeader, KIND_LABELS, KIND_PLACES, KIND_REGIONS,
+};
 use crate::{RegionTable, TraceError};
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use bohr_event::{Place, PlaceNumber};
@@ -15,6 +18,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceTable(pub BTreeMap<PlaceNumber, Place>);
 
+/// What people call places and variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labels {
+    /// Function and line.
+    pub places: BTreeMap<PlaceNumber, String>,
+    /// By the address that was touched.
+    pub variables: BTreeMap<u64, String>,
+}
+
 /// A table in a trace file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Table {
@@ -22,6 +34,8 @@ pub enum Table {
     Places(PlaceTable),
     /// What lies where.
     Regions(RegionTable),
+    /// What people call things.
+    Labels(Labels),
 }
 
 impl Table {
@@ -38,6 +52,7 @@ impl Table {
         let table = match kind {
             KIND_PLACES => postcard::from_bytes(content).map(Table::Places),
             KIND_REGIONS => postcard::from_bytes(content).map(Table::Regions),
+            KIND_LABELS => postcard::from_bytes(content).map(Table::Labels),
             _ => return Ok(None),
         };
         table.map(Some).map_err(|_| damaged)
@@ -66,6 +81,10 @@ pub fn append_table(file: &mut Vec<u8>, table: &Table) -> Result<(), TraceError>
         Table::Regions(regions) => (
             KIND_REGIONS,
             postcard::to_extend(regions, vec![0; BLOCK_HEADER]),
+        ),
+        Table::Labels(labels) => (
+            KIND_LABELS,
+            postcard::to_extend(labels, vec![0; BLOCK_HEADER]),
         ),
     };
     let mut block = block.expect("tables hold nothing that cannot be written");

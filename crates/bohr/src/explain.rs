@@ -11,7 +11,7 @@ use crate::simplify::Work;
 use bohr_event::FailureKind;
 use bohr_explain::{explain, explain_race};
 use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag};
+use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, write_whole};
 use bohr_report::Story;
 use bohr_schedule::Plan;
 use probe::{Probe, failing_thread};
@@ -19,7 +19,7 @@ use source::Sources;
 use stacks::Stacks;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -30,7 +30,8 @@ use telling::Telling;
 #[command(after_help = "\
 Examples:
   bohr explain cache.bohr
-  bohr explain cache.bohr --json | jq .windows
+  bohr explain cache.bohr --json | jq .findings
+  bohr explain cache.bohr --sarif cache.sarif
 
 The failing run is simplified first, unless `bohr simplify` has done that. Then
 every switch is moved until the failure goes away: what is left in between is
@@ -41,6 +42,9 @@ pub struct Args {
     /// Longest time for simplifying and for moving switches, as in 10s or 5m.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     time: Duration,
+    /// Also write the findings as SARIF, for code hosts and editors.
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -49,6 +53,13 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
     let story = tell(&bug, &mut trials, args.time)?;
+    if let Some(path) = &args.sarif {
+        let log = story.as_sarif(env!("CARGO_PKG_VERSION")).to_string();
+        write_whole(path, log.as_bytes()).map_err(|source| ExploreError::File {
+            path: path.clone(),
+            source,
+        })?;
+    }
     match args.subject.json {
         true => println!("{}", story.as_json()),
         false => print!("{}", story.as_text()),

@@ -25,6 +25,7 @@ mod replay;
 mod run;
 mod setup;
 mod simplify;
+mod trace;
 
 use bohr_build::Tool;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -79,6 +80,8 @@ enum Command {
     Simplify(simplify::Args),
     /// Say what a failure takes: who must not be interrupted, and by what.
     Explain(explain::Args),
+    /// Show every event of a failing run, or export them.
+    Trace(trace::Args),
     /// Run a program once, under control.
     Run(run::Args),
     /// Run one schedule many times and compare every event.
@@ -113,6 +116,7 @@ fn run(command: Command) -> Outcome {
         Command::Reduce(args) => reduce::run(&args),
         Command::Simplify(args) => simplify::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),

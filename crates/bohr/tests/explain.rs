@@ -82,3 +82,36 @@ fn a_program_that_was_not_built_with_bohr_is_told_at_its_calls() {
         assert!(verdict, "{}", text.text());
     }
 }
+
+#[test]
+fn sarif_has_the_lines_of_the_verdict() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let words = ["explain", "program.bohr", "--sarif", "found.sarif"];
+    folder.bohr(&words).expect(0);
+    let log = std::fs::read(folder.path("found.sarif")).unwrap();
+    let log: Value = serde_json::from_slice(&log).unwrap();
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "atomicity");
+    let lines = |places: &Value| -> Vec<String> {
+        let places = places.as_array().unwrap().iter();
+        let line = |place: &Value| {
+            let place = &place["physicalLocation"];
+            let file = place["artifactLocation"]["uri"]
+                .as_str()
+                .unwrap()
+                .to_string();
+            format!("{file}:{}", place["region"]["startLine"])
+        };
+        places.map(line).collect()
+    };
+    let read = line("lost_update", "int seen");
+    let written = line("lost_update", "seen + 1");
+    assert!(lines(&result["locations"])[0].ends_with(&read), "{result}");
+    let related = lines(&result["relatedLocations"]);
+    assert!(
+        related.iter().all(|line| line.ends_with(&written)),
+        "{result}"
+    );
+}

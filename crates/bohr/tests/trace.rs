@@ -1,0 +1,79 @@
+//! Traces of real programs: the events that a filter asks for, and exports.
+
+mod controlled;
+
+use controlled::Folder;
+
+fn found() -> Folder {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    folder
+}
+
+#[test]
+fn a_filter_shows_what_it_admits_and_nothing_else() {
+    let folder = found();
+    let trace = |filter: &str| {
+        let words = ["trace", "program.bohr", "--json", "--filter", filter];
+        let told = folder.bohr(&words).expect(0).json();
+        told["events"].as_array().unwrap().clone()
+    };
+    let all = trace("");
+    let writes = trace("variable=balance,kind=write");
+    assert_eq!(
+        writes.len(),
+        2,
+        "two threads add to the balance: {writes:?}"
+    );
+    for event in &writes {
+        assert_eq!(event["variable"], "balance");
+        assert!(all.contains(event));
+    }
+    let by_thread = ["0", "0:1", "0:2"].map(|thread| trace(&format!("thread={thread}")).len());
+    assert_eq!(by_thread.iter().sum::<usize>(), all.len());
+    let line = writes[0]["line"].as_str().unwrap();
+    assert!(trace(&format!("line={line}")).contains(&writes[0]));
+}
+
+#[test]
+fn an_export_has_every_event_by_name() {
+    let folder = found();
+    let shown = folder.bohr(&["trace", "program.bohr"]).expect(0);
+    let events = shown.text().lines().count();
+    let csv = folder
+        .bohr(&["trace", "program.bohr", "--export", "csv"])
+        .expect(0);
+    let text = csv.text();
+    assert_eq!(text.lines().count(), 1 + events);
+    let mut lines = text.lines();
+    let write = lines.find(|line| line.contains(",write,"));
+    let write = write.expect("a write");
+    assert!(
+        write.contains("balance") && write.contains("lost_update.c:"),
+        "{write}"
+    );
+    let words = [
+        "trace",
+        "program.bohr",
+        "--export",
+        "parquet",
+        "-o",
+        "trace.parquet",
+    ];
+    folder.bohr(&words).expect(0);
+    let bytes = std::fs::read(folder.path("trace.parquet")).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+}
+
+#[test]
+fn a_wrong_word_is_refused() {
+    let folder = Folder::empty();
+    for words in [
+        &["trace", "program.bohr", "--filter", "tread=0"][..],
+        &["trace", "program.bohr", "--export", "xml"][..],
+        &["trace", "program.bohr", "-o", "file"][..],
+    ] {
+        folder.bohr(words).expect(2);
+    }
+}
