@@ -46,37 +46,49 @@ impl Template {
     }
 }
 
-/// Clones per second of the program at the end of its serial part, by as many
-/// processes at once as there are workers in a hunt.
+/// The time of one clone, by as many processes at once as there are workers in a
+/// hunt: an idle processor would take its time to wake up.
+fn at_once(
+    workers: usize,
+    prepare: impl Fn() -> Result<Template, String>,
+) -> Result<Duration, String> {
+    let mut templates = (0..workers)
+        .map(|_| prepare())
+        .collect::<Result<Vec<Template>, String>>()?;
+    let times = std::thread::scope(|scope| {
+        let workers: Vec<_> = templates
+            .iter_mut()
+            .map(|template| scope.spawn(|| template.clone_idly()))
+            .collect();
+        let times = workers
+            .into_iter()
+            .map(|worker| worker.join().map_err(|_| "a worker panicked".to_string())?);
+        times.sum::<Result<Duration, String>>()
+    });
+    Ok(times? / CLONES / workers as u32)
+}
+
+/// Clones per second of the program at the end of its serial part.
 pub fn rate(bohr: &Bohr, program: &Path, workers: usize) -> Result<f64, String> {
-    let prepare = |_| -> Result<Template, String> {
+    let time = at_once(workers, || {
         let mut template = Template::start(bohr, program)?;
         let job = template.subject.job(&Plan::new(Rule::Random));
         match template.run(Job { runs: 50, ..job })? {
             ForkPoint::FirstQuestion => Ok(template),
             other => Err(format!("runs begin at {other:?}")),
         }
-    };
-    let mut templates = (0..workers)
-        .map(prepare)
-        .collect::<Result<Vec<Template>, String>>()?;
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = templates
-            .iter_mut()
-            .map(|template| scope.spawn(|| template.clone_idly()))
-            .collect();
-        let rates = workers.into_iter().map(|worker| {
-            let time = worker.join().map_err(|_| "a worker panicked")??;
-            Ok(f64::from(CLONES) / time.as_secs_f64())
-        });
-        rates.sum()
-    })
+    })?;
+    Ok(workers as f64 / time.as_secs_f64())
 }
 
 /// What a checkpoint costs that is discarded at once, with so many threads alive:
 /// all have begun and come out of their first critical section.
-pub fn checkpoint(bohr: &Bohr, program: &Path, threads: u32) -> Result<Duration, String> {
-    let mut template = Template::start(bohr, program)?;
+pub fn checkpoint(
+    bohr: &Bohr,
+    program: &Path,
+    threads: u32,
+    workers: usize,
+) -> Result<Duration, String> {
     // Nobody is asked before there is a second thread.
     let creation = (1..threads).map(|_| ThreadIndex::MAIN);
     let beginning = (1..=threads).flat_map(|thread| [ThreadIndex(thread); 3]);
@@ -87,15 +99,17 @@ pub fn checkpoint(bohr: &Bohr, program: &Path, threads: u32) -> Result<Duration,
         asleep: Vec::new(),
     }));
     let last = 4 * threads - 1;
-    let job = Job {
-        details: Detailing::Always,
-        checkpoints: Checkpoints::At(last),
-        ..template.subject.job(&plan)
-    };
-    template.run(job.clone())?;
-    match template.run(job)? {
-        ForkPoint::Turn(turn) if turn == last => {}
-        other => return Err(format!("runs begin at {other:?}")),
-    }
-    Ok(template.clone_idly()? / CLONES)
+    at_once(workers, || {
+        let mut template = Template::start(bohr, program)?;
+        let job = Job {
+            details: Detailing::Always,
+            checkpoints: Checkpoints::At(last),
+            ..template.subject.job(&plan)
+        };
+        template.run(job.clone())?;
+        match template.run(job)? {
+            ForkPoint::Turn(turn) if turn == last => Ok(template),
+            other => Err(format!("runs begin at {other:?}")),
+        }
+    })
 }
