@@ -1,10 +1,11 @@
 //! Breakpoints and visits to them.
 
 use crate::condition::{Locks, Object};
+use crate::figures::Statistics;
 use crate::meeting::{Meeting, Postponed, Waiting, lock};
 use crate::scope::is_within;
 use crate::settings;
-use crate::statistics::{self, Counters, Statistics};
+use crate::statistics::{self, Counters};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};

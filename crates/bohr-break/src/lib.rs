@@ -47,6 +47,7 @@
 //! is reported and does not hold.
 
 mod condition;
+mod figures;
 
 #[cfg(feature = "armed")]
 mod breakpoint;
@@ -64,13 +65,12 @@ mod unarmed;
 #[cfg(feature = "armed")]
 pub use breakpoint::{Breakpoint, Visit};
 pub use condition::{Locks, Object};
+pub use figures::Statistics;
 #[cfg(feature = "armed")]
 pub use scope::{Scope, scope};
 #[cfg(feature = "armed")]
 pub use settings::{arm, disarm};
 #[cfg(feature = "armed")]
-pub use statistics::{Statistics, summary_as_json, summary_as_text};
+pub use statistics::{summary_as_json, summary_as_text};
 #[cfg(not(feature = "armed"))]
-pub use unarmed::{
-    Breakpoint, Scope, Statistics, Visit, arm, disarm, scope, summary_as_json, summary_as_text,
-};
+pub use unarmed::{Breakpoint, Scope, Visit, arm, disarm, scope, summary_as_json, summary_as_text};

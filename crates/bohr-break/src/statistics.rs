@@ -1,5 +1,6 @@
 //! What became of breakpoints.
 
+use crate::figures::Statistics;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, Once, PoisonError};
@@ -46,23 +47,6 @@ impl Counters {
             seconds_to_first_hit: first_hit.map(|micros| micros as f64 / 1e6),
         }
     }
-}
-
-/// What became of one breakpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Statistics {
-    /// Its name.
-    pub name: &'static str,
-    /// Threads that came by while it was armed.
-    pub visits: u64,
-    /// Of these, threads that were held up.
-    pub postponements: u64,
-    /// Times that all sides met.
-    pub hits: u64,
-    /// Pauses that ended without a hit.
-    pub timeouts: u64,
-    /// From the first armed visit of any breakpoint to the first hit of this one.
-    pub seconds_to_first_hit: Option<f64>,
 }
 
 /// Breakpoints that were visited while armed.

@@ -2,6 +2,7 @@
 //! program.
 
 use crate::condition::{Locks, Object};
+use crate::figures::Statistics;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -133,21 +134,4 @@ pub fn summary_as_text() -> String {
 #[must_use]
 pub fn summary_as_json() -> String {
     "[]".to_string()
-}
-
-/// What became of one breakpoint: nothing, without the feature `armed`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Statistics {
-    /// Its name.
-    pub name: &'static str,
-    /// Threads that came by while it was armed.
-    pub visits: u64,
-    /// Of these, threads that were held up.
-    pub postponements: u64,
-    /// Times that all sides met.
-    pub hits: u64,
-    /// Pauses that ended without a hit.
-    pub timeouts: u64,
-    /// From the first armed visit of any breakpoint to the first hit of this one.
-    pub seconds_to_first_hit: Option<f64>,
 }
