@@ -5,6 +5,7 @@
 mod debian;
 mod explain;
 mod hunt;
+mod races;
 
 pub use hunt::build_bohr;
 
@@ -14,7 +15,7 @@ use std::fs;
 
 pub const COMMAND: Command = Command {
     name: "museum",
-    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | explain [--seconds N] | debian [--seeds N] | tour, then names (default: all)",
+    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | explain [--seconds N] | races [--seconds N] | debian [--seeds N] | tour, then names (default: all)",
     run,
 };
 
@@ -32,10 +33,11 @@ fn run(arguments: &[String]) -> Result<(), String> {
         "measure" => measure(rest),
         "hunt" => hunt::run(rest),
         "explain" => explain::run(rest),
+        "races" => races::run(rest),
         "debian" => debian::run(rest),
         "tour" => tour().map_err(|error| error.to_string()),
         _ => Err(format!(
-            "there is no `museum {verb}`; try list, build, measure, hunt, explain, debian or tour"
+            "there is no `museum {verb}`; try list, build, measure, hunt, explain, races, debian or tour"
         )),
     }
 }

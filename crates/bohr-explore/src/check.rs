@@ -1,15 +1,19 @@
 //! Does anything uncontrolled leak into a run? The same schedule is executed
 //! again and again, in clones of one process and in fresh processes, and every
-//! event is compared.
+//! event is compared, and so is what the program prints: a value that changes
+//! need not change what happens.
 
 use crate::atlas::Atlas;
 use crate::error::ExploreError;
 use crate::replay::repeat;
 use crate::server::Voice;
 use crate::subject::Subject;
-use bohr_event::control::{Detailing, Job, Notice, Outcome, RunReport, Step};
+use bohr_event::control::{Detail, Detailing, Job, Notice, Outcome, Output, RunReport, Step};
 use bohr_schedule::Plan;
 use std::collections::BTreeSet;
+
+/// Bytes of output that are compared.
+const PRINTED: u64 = 1 << 20;
 
 /// The first difference between two runs of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +69,7 @@ pub fn check(
                 stop_at_failure: false,
                 trace: Detailing::Always,
                 details: Detailing::Always,
+                output: Output::Capture { limit: PRINTED },
                 ..subject.job(plan)
             };
             repeat(&mut server, job, go_on, |report| {
@@ -84,33 +89,30 @@ pub fn check(
 #[derive(Default)]
 struct Comparison {
     check: Check,
-    first: Option<(Vec<Step>, RunReport)>,
+    first: Option<RunReport>,
 }
 
 impl Comparison {
     fn take(&mut self, report: &RunReport, fresh: bool, atlas: &mut Atlas) {
         self.check.runs += 1;
-        let trace = report
-            .detail
-            .as_ref()
-            .map_or(&[][..], |detail| &detail.trace);
         if let Some(detail) = &report.detail {
             self.check.notices.extend(&detail.notices);
             atlas.update(&detail.objects);
         }
-        let Some((expected, first)) = &self.first else {
+        let Some(first) = &self.first else {
             self.check.events = report.events;
-            let stripped = RunReport {
-                detail: None,
-                ..report.clone()
-            };
-            self.first = Some((trace.to_vec(), stripped));
+            self.first = Some(report.clone());
             return;
         };
         if self.check.leak.is_none() {
             let number = self.check.runs;
-            self.check.leak = difference(expected, trace, fresh, atlas)
+            let nothing = Detail::default();
+            let [one, other] =
+                [first, report].map(|report| report.detail.as_ref().unwrap_or(&nothing));
+            self.check.leak = difference(&one.trace, &other.trace, fresh, atlas)
                 .or_else(|| other_end(first, report))
+                .or_else(|| other_way(first, report))
+                .or_else(|| other_output(&one.output, &other.output))
                 .map(|(event, expected, found)| Leak {
                     run: number,
                     fresh,
@@ -151,7 +153,13 @@ fn difference(
         ),
         None => "nothing: the run was over".to_string(),
     };
-    Some((Some(event as u64), tell(expected), tell(found)))
+    let (mut one, mut other) = (tell(expected), tell(found));
+    if one == other {
+        let place = |trace: &[Step]| trace.get(event).map_or(0, |step| step.operation.place.0);
+        one += &format!(", place {:#x}", place(expected));
+        other += &format!(", place {:#x}", place(found));
+    }
+    Some((Some(event as u64), one, other))
 }
 
 fn other_end(first: &RunReport, report: &RunReport) -> Option<Difference> {
@@ -163,4 +171,55 @@ fn other_end(first: &RunReport, report: &RunReport) -> Option<Difference> {
     };
     let (expected, found) = (end(&first.outcome), end(&report.outcome));
     (expected != found).then_some((None, expected, found))
+}
+
+/// Where traces are full, the number of events and the schedule still tell.
+fn other_way(first: &RunReport, report: &RunReport) -> Option<Difference> {
+    let way =
+        |report: &RunReport| format!("{} events, schedule {:016x}", report.events, report.hash);
+    let (expected, found) = (way(first), way(report));
+    (expected != found).then_some((None, expected, found))
+}
+
+/// The first line that differs.
+fn other_output(expected: &[u8], found: &[u8]) -> Option<Difference> {
+    let lines = |output: &'_ [u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(output);
+        text.lines()
+            .map(|line| format!("the output `{line}`"))
+            .collect()
+    };
+    if expected == found {
+        return None;
+    }
+    let (expected, found) = (lines(expected), lines(found));
+    let line = expected
+        .iter()
+        .zip(&found)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let tell = |lines: &[String]| {
+        let line = lines.get(line).cloned();
+        line.unwrap_or_else(|| "no more output".to_string())
+    };
+    Some((None, tell(&expected), tell(&found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_other_line_is_told() {
+        let told = other_output(b"same\n1\n", b"same\n2\n");
+        let lines = ["the output `1`".to_string(), "the output `2`".to_string()];
+        assert_eq!(told, Some((None, lines[0].clone(), lines[1].clone())));
+        let told = other_output(b"same\n", b"same\nmore\n").map(|told| (told.1, told.2));
+        let lines = [
+            "no more output".to_string(),
+            "the output `more`".to_string(),
+        ];
+        assert_eq!(told, Some((lines[0].clone(), lines[1].clone())));
+        assert_eq!(other_output(b"same", b"same"), None);
+    }
 }

@@ -111,6 +111,9 @@ pub struct HuntResult {
     /// Data races in the runs that were traced and in the failing ones, one per
     /// pair of places.
     pub races: Vec<ToldRace>,
+    /// Where a race is a failure: most events of a good run that were not looked
+    /// at, since its trace was full.
+    pub unwatched: u64,
     /// Why every run had to begin at `main`, if it had to.
     pub obstacle: Option<Obstacle>,
 }
@@ -164,6 +167,7 @@ pub fn hunt(
         complete,
         notices: record.notices.into_iter().collect(),
         races: races.into_values().collect(),
+        unwatched: record.unwatched,
         obstacle: record.obstacle,
     })
 }

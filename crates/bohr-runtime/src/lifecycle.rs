@@ -153,7 +153,7 @@ extern "C-unwind" fn main_thread(_: usize) {
         template::serve(channel);
     }
     let place = STARTUP.main.get().map_or(0, |main| main as usize);
-    threads::started(EventKind::Start, place as u64);
+    threads::started(EventKind::Start, threads::entry(place));
     let (count, arguments, variables) = STARTUP.arguments.get();
     if let Some(main) = STARTUP.main.get() {
         // SAFETY: calls the program's `main` as the C library would.

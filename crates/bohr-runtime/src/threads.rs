@@ -39,10 +39,10 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     thread.detached.set(wish.detached);
     thread.mask.set(parent.mask.get());
     thread.start.set(Some(wish.start));
-    let start = wish.start.0 as usize as u64;
+    let place = entry(wish.start.0 as usize);
     ENGINE.set_pending(
         thread.index,
-        operation(EventKind::Start, thread.object(), start),
+        operation(EventKind::Start, thread.object(), place),
     );
     board(thread, parked);
     Ok(thread.handle.get())
@@ -87,10 +87,16 @@ extern "C-unwind" fn run(thread: usize) {
     let Some((start, argument)) = thread.start.get() else {
         return;
     };
-    started(EventKind::Start, start as usize as u64);
+    started(EventKind::Start, entry(start as usize));
     // SAFETY: calls what the program passed to `pthread_create`.
     let result = unsafe { start(argument as *mut c_void) };
     thread.result.set(result as usize);
+}
+
+/// Where a thread begins, as a place: those are return addresses, and belong to
+/// the function that holds the byte before.
+pub fn entry(start: usize) -> u64 {
+    start as u64 + 1
 }
 
 /// The running thread's first event.
@@ -113,11 +119,11 @@ pub fn finished(thread: &'static Thread) -> ! {
     // SAFETY: runs what was registered for this thread, on this thread.
     unsafe { call_destructors() };
     keys::destroy();
-    crate::interpose::robust::give_up_locks();
     let place = thread
         .start
         .get()
-        .map_or(0, |(start, _)| start as usize as u64);
+        .map_or(0, |(start, _)| entry(start as usize));
+    crate::interpose::robust::give_up_locks(place);
     ENGINE.step(operation(EventKind::Exit, thread.object(), place));
     thread.life.set(if thread.detached.get() {
         Life::Gone

@@ -12,7 +12,9 @@
 //! random permutation). A thread that spins falls below all others, as the
 //! paper's implementation does at a yield: otherwise it would starve the one
 //! that it waits for. So does one that executes more events in a row than whole
-//! runs were foreseen to have.
+//! runs were foreseen to have. A thread that is passed over for as many events
+//! rises above all others: two that wake each other in turn neither spin nor run
+//! long in a row, and may wait for a third.
 
 use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
 use alloc::vec::Vec;
@@ -20,6 +22,9 @@ use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
 
 /// Priorities of threads that have not been lowered lie above this.
 const UNLOWERED: i64 = 1 << 62;
+
+/// And below this, unless they have risen.
+const RISEN: i64 = UNLOWERED + (1 << 61);
 
 /// Fewest events in a row that count as waiting in a loop, however short runs are.
 const STUBBORN: u64 = 10_000;
@@ -37,8 +42,14 @@ pub struct Pct {
     executed: u64,
     /// The priority that the last spinner fell to.
     lowest: i64,
-    /// Events of the last thread in a row, and how many are too many.
+    /// The priority that the next starved thread rises to.
+    highest: i64,
+    /// By thread index: how many events had been executed when it was first passed
+    /// over since it last ran.
+    passed_over: Vec<Option<u64>>,
+    /// Events of the last thread in a row.
     in_a_row: u64,
+    /// How many events, in a row or passed over, are too many.
     too_many: u64,
 }
 
@@ -55,6 +66,8 @@ impl Pct {
             changes,
             executed: 0,
             lowest: 0,
+            highest: RISEN,
+            passed_over: Vec::new(),
             in_a_row: 0,
             too_many: length.max(STUBBORN),
         }
@@ -68,6 +81,29 @@ impl Pct {
             }
         }
         best
+    }
+
+    /// Raises who has been passed over for too long.
+    fn raise_starved(&mut self, view: &View<'_>) {
+        if let Some(last) = view.last {
+            self.passed_over[last.thread.position()] = None;
+        }
+        for thread in view.enabled.iter().map(|thread| thread.position()) {
+            let since = *self.passed_over[thread].get_or_insert(self.executed);
+            if self.executed - since > self.too_many {
+                self.passed_over[thread] = Some(self.executed);
+                self.priorities[thread] = self.highest;
+                self.highest += 1;
+            }
+        }
+    }
+
+    /// How many events may pass before somebody else has starved.
+    fn patience(&self, view: &View<'_>, thread: ThreadIndex) -> u64 {
+        let others = view.enabled.iter().filter(|&&other| other != thread);
+        let waits = others.filter_map(|other| self.passed_over[other.position()]);
+        let longest = waits.min().map_or(0, |since| self.executed - since);
+        self.too_many.saturating_sub(self.in_a_row.max(longest)) + 1
     }
 
     fn lower_spinners(&mut self, view: &View<'_>) {
@@ -85,12 +121,15 @@ impl Strategy for Pct {
     fn thread_started(&mut self, thread: ThreadIndex, _: &ThreadPath) {
         let needed = self.priorities.len().max(thread.position() + 1);
         self.priorities.resize(needed, 0);
+        self.passed_over.resize(needed, None);
+        self.passed_over[thread.position()] = None;
         self.priorities[thread.position()] = UNLOWERED + (self.random.bits() >> 3) as i64;
     }
 
     fn decide(&mut self, view: &View<'_>) -> Decision {
         self.executed += view.last.map_or(0, |last| last.events);
         self.lower_spinners(view);
+        self.raise_starved(view);
         let mut thread = self.highest(view);
         while let Some(at) = self.changes.pop_if(|at| *at <= self.executed) {
             let lowered = match view.last {
@@ -110,7 +149,7 @@ impl Strategy for Pct {
             .changes
             .last()
             .map_or(u64::MAX, |&at| at - self.executed);
-        let patience = self.too_many.saturating_sub(self.in_a_row) + 1;
+        let patience = self.patience(view, thread);
         Decision::Run(Grant::accesses(view, thread, next_change.min(patience)))
     }
 
@@ -124,6 +163,7 @@ mod tests {
     use super::*;
     use crate::machine::{Outcome, Program, Step::*, lost_update, run};
     use alloc::vec;
+    use bohr_event::EventKind;
     use proptest::{prop_assert_eq, proptest};
 
     fn found(program: &Program, depth: u32, length: u64, seeds: u64) -> u64 {
@@ -207,6 +247,41 @@ mod tests {
             0,
             "depth 1 never preempts"
         );
+    }
+
+    #[test]
+    fn two_that_wake_each_other_do_not_starve_a_third() {
+        let rounds = 20_000;
+        let turn = |own, other| {
+            [
+                Signal(other),
+                Wait {
+                    condition: own,
+                    lock: 0,
+                },
+            ]
+        };
+        let partner = |own: u8, other: u8| {
+            let turns = (0..rounds).flat_map(move |_| turn(own, other));
+            [Lock(0)].into_iter().chain(turns).chain([Unlock(0)])
+        };
+        let third = vec![Set(0, 1)];
+        let program = vec![
+            vec![Fork(1), Fork(2), Fork(3)],
+            partner(1, 2).collect(),
+            partner(2, 1).collect(),
+            third,
+        ];
+        for seed in 0..20 {
+            let trace = run(&program, &mut Pct::new(seed, 3, 20)).machine.trace;
+            let third = trace
+                .iter()
+                .position(|(_, operation)| operation.kind == EventKind::Write);
+            assert!(
+                third.is_some_and(|at| at < 4 * STUBBORN as usize),
+                "seed {seed}: {third:?}"
+            );
+        }
     }
 
     #[test]

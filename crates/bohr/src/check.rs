@@ -69,7 +69,7 @@ fn as_json(result: &Check) -> serde_json::Value {
 fn tell(result: &Check) {
     match &result.leak {
         None => println!(
-            "nothing leaks in: {} runs of one schedule, {} events each, equal event for event",
+            "nothing leaks in: {} runs of one schedule, {} events each, equal event for event and in what they print",
             result.runs, result.events
         ),
         Some(leak) => tell_leak(leak),

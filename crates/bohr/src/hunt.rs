@@ -3,14 +3,15 @@
 mod merge;
 
 use crate::control::{
-    ProgramArgs, ScheduleArgs, budget_bar, describe_bug, describe_races, duration, interruption,
-    show_hunt, signature_tag,
+    ProgramArgs, ScheduleArgs, budget_bar, describe_bug, describe_races, describe_unwatched,
+    duration, interruption, show_hunt, signature_tag,
 };
 use crate::outcome::{Failure, Outcome};
+use bohr_event::FailureKind;
 use bohr_event::control::Obstacle;
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
 use bohr_explore::replay::Reproduction;
-use bohr_explore::{ExploreError, bug_file, write_whole};
+use bohr_explore::{ExploreError, ToldRace, bug_file, write_whole};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -82,6 +83,9 @@ pub fn run(args: &Args) -> Outcome {
     let files = save(args, program, &result.findings)?;
     for notice in &result.notices {
         eprintln!("bohr: note: {notice}");
+    }
+    if let Some(sentence) = describe_unwatched(result.unwatched) {
+        eprintln!("bohr: note: {sentence}");
     }
     if let Some(obstacle) = result
         .obstacle
@@ -174,6 +178,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "reproduced": first.map(|found| found.reproduction == Reproduction::Same),
         "stacks": first.map(|found| &found.bug.threads),
         "races": result.races,
+        "events_unwatched": result.unwatched,
         "bug_file": files.first(),
         "bugs": result.findings.iter().zip(files).map(|(found, file)| json!({
             "kind": found.bug.signature.kind_name(),
@@ -187,7 +192,13 @@ fn tell(result: &HuntResult, files: &[PathBuf], interrupted: bool) {
     for (finding, file) in result.findings.iter().zip(files) {
         tell_finding(finding, file);
     }
-    print!("{}", describe_races(&result.races));
+    // A race that is a bug has been told.
+    let is_bug = |race: &&ToldRace| {
+        let mut bugs = result.findings.iter().map(|finding| &finding.bug.signature);
+        bugs.any(|bug| bug.kind == FailureKind::DataRace && bug.cycle == race.places)
+    };
+    let others = result.races.iter().filter(|race| !is_bug(race));
+    print!("{}", describe_races(others));
     let figures = &result.statistics;
     let end = match (result.findings.is_empty(), result.complete, interrupted) {
         (false, ..) => "",

@@ -1,11 +1,11 @@
 //! `bohr run`: one run under control.
 
 use crate::control::{
-    OmissionArgs, ProgramArgs, ScheduleArgs, describe_races, describe_verdict, interruption,
-    signature_tag,
+    OmissionArgs, ProgramArgs, ScheduleArgs, describe_races, describe_unwatched, describe_verdict,
+    interruption, signature_tag,
 };
 use crate::outcome::Outcome;
-use bohr_event::control::{Detailing, Job, Outcome as End, Output, RunReport};
+use bohr_event::control::{Detail, Detailing, Job, Outcome as End, Output, RunReport};
 use bohr_explore::bug_file::Races;
 use bohr_explore::{ToldRace, Verdict, Voice, judge, look_closer};
 use serde_json::json;
@@ -83,12 +83,23 @@ pub fn run(args: &Args) -> Outcome {
         for line in args.omissions.describe(detail) {
             eprintln!("bohr: {line}");
         }
+        if let Some(sentence) = describe_unwatched(unwatched(&job, detail)) {
+            eprintln!("bohr: note: {sentence}");
+        }
     }
     if let Some(verdict) = &verdict {
         eprintln!("bohr: {}", describe_verdict(verdict));
     }
     eprint!("{}", describe_races(&races));
     Ok(ExitCode::from(u8::from(verdict.is_some())))
+}
+
+/// Events that were to be looked at for races and were not.
+fn unwatched(job: &Job, detail: &Detail) -> u64 {
+    match job.trace {
+        Detailing::Never => 0,
+        _ => detail.steps_lost,
+    }
 }
 
 fn as_json(

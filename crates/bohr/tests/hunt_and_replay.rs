@@ -179,6 +179,39 @@ fn nothing_leaks_into_a_schedule() {
 }
 
 #[test]
+fn what_nobody_controls_is_noticed() {
+    let folder = Folder::empty();
+    folder.build("uncontrolled", &[]);
+    let check = |way: &str, code| {
+        let words = ["check", "--json", "--times", "20", "--", "./program", way];
+        folder.bohr(&words).expect(code).json()
+    };
+    assert_eq!(check("", 0)["deterministic"], json!(true));
+    let printed = check("print", 1);
+    assert_eq!(printed["deterministic"], json!(false));
+    assert_eq!(printed["leak"]["event"], json!(null));
+    let expected = printed["leak"]["expected"].as_str().unwrap_or_default();
+    assert!(expected.starts_with("the output `"), "{printed}");
+    let turned = check("turn", 1);
+    assert!(turned["leak"]["event"].is_u64(), "{turned}");
+    assert_ne!(turned["leak"]["expected"], turned["leak"]["found"]);
+}
+
+#[test]
+fn nobody_starves() {
+    let folder = Folder::empty();
+    folder.build("waiting_pair", &[]);
+    for strategy in ["pct:1", "pct:3", "pos", "surw", "random", "sequential"] {
+        let words = ["hunt", "--runs", "100", "--strategy", strategy];
+        let words = [&words[..], &["--json", "--", "./program"]].concat();
+        let hunted = folder.bohr(&words).expect(0).json();
+        assert_eq!(hunted["found"], json!(false), "{strategy}");
+        // Only an exhaustive search can claim to have seen everything.
+        assert_eq!(hunted["complete"], json!(false), "{strategy}");
+    }
+}
+
+#[test]
 fn shards_make_different_runs_and_their_results_join() {
     let folder = Folder::with("lost_update", &["-DFIXED"]);
     let mut files = Vec::new();

@@ -30,7 +30,7 @@ fn hunt(folder: &Folder, way: &str, code: i32) -> Value {
 #[test]
 fn what_orders_accesses_is_what_the_language_says() {
     let folder = built();
-    for way in ["release-acquire", "fences", "lock"] {
+    for way in ["release-acquire", "fences", "lock", "lock-of-the-dead"] {
         assert_eq!(hunt(&folder, way, 0)["races"], json!([]), "{way}");
     }
     for way in ["relaxed", "other-lock"] {
@@ -98,6 +98,47 @@ fn a_race_that_is_reported_is_no_failure() {
         "relaxed",
     ]);
     assert_eq!(run.expect(0).json()["races"][0]["count"], 1);
+}
+
+#[test]
+fn a_race_that_is_the_bug_is_told_once() {
+    let folder = built();
+    let words = [
+        "hunt",
+        "--runs",
+        "300",
+        "--races",
+        "fail",
+        "--",
+        "./program",
+        "other-lock",
+    ];
+    let text = folder.bohr(&words).expect(1).text();
+    assert!(
+        text.contains("found: data race: 0:1 writes message"),
+        "{text}"
+    );
+    assert!(!text.contains("data races,"), "{text}");
+}
+
+#[test]
+fn what_was_not_looked_at_is_told() {
+    let folder = Folder::empty();
+    folder.build("long_way", &[]);
+    let words = |events| {
+        let rest = ["--runs", "1", "--races", "fail", "--", "./program", events];
+        [&["hunt", "--json"][..], &rest].concat()
+    };
+    let all = folder.bohr(&words("1000")).expect(0);
+    assert_eq!(all.json()["events_unwatched"], 0);
+    assert!(!all.messages().contains("looked for"), "{all}");
+    let some = folder.bohr(&words("4000400")).expect(0);
+    let unwatched = some.json()["events_unwatched"].as_u64();
+    assert!(
+        unwatched.is_some_and(|events| (400..1_000).contains(&events)),
+        "{some}"
+    );
+    assert!(some.messages().contains("first 4000000 events"), "{some}");
 }
 
 #[test]

@@ -124,7 +124,8 @@ impl<'a> Agenda<'a> {
                     });
                 }
                 Next::Exhausted => {
-                    book.complete = true;
+                    // A rule that has no further run has not seen them all.
+                    book.complete = !book.source.has_lessons();
                     return None;
                 }
                 Next::Later => {}

@@ -80,6 +80,9 @@ pub(super) struct Finished {
     pub notices: BTreeSet<Notice>,
     /// Data races of its lesson.
     pub races: Vec<ToldRace>,
+    /// Most events of a good run that were not looked at for races, where a race
+    /// is a failure.
+    pub unwatched: u64,
     /// Where its last runs began.
     pub point: Option<ForkPoint>,
     /// What the strategy reported, for a search.
@@ -98,6 +101,8 @@ pub(super) struct Record {
     pub notices: BTreeSet<Notice>,
     /// By their places; the first of each.
     pub races: BTreeMap<Vec<Place>, ToldRace>,
+    /// As in [`Finished`].
+    pub unwatched: u64,
     /// Why runs begin at `main`.
     pub obstacle: Option<Obstacle>,
     resumed: u64,
@@ -109,6 +114,7 @@ impl Record {
         self.events += finished.events;
         self.pairs = self.pairs.max(finished.pairs);
         self.notices.extend(finished.notices);
+        self.unwatched = self.unwatched.max(finished.unwatched);
         for race in finished.races {
             self.races.entry(race.places.clone()).or_insert(race);
         }

@@ -188,6 +188,9 @@ impl Desk<'_> {
         if let Some(detail) = &report.detail {
             finished.notices.extend(&detail.notices);
             finished.learnt.clone_from(&detail.learnt);
+            if self.subject.oracle.needs_events() {
+                finished.unwatched = finished.unwatched.max(detail.steps_lost);
+            }
         }
         if batch.lesson && run == batch.runs.start {
             let detail = report.detail.as_ref();

@@ -1,7 +1,11 @@
 //! Robust mutexes: the kernel marks those that a thread holds when it ends. No
 //! fiber's thread ends for the kernel, so the runtime does it.
 
-use crate::{engine::ENGINE, system};
+use crate::{
+    engine::{ENGINE, operation},
+    system,
+};
+use bohr_event::EventKind;
 
 /// What the kernel keeps per thread: `struct robust_list_head`.
 #[repr(C)]
@@ -18,8 +22,9 @@ const OWNER: u32 = 0x3fff_ffff;
 const OWNER_DIED: u32 = 0x4000_0000;
 const WAITERS: u32 = 0x8000_0000;
 
-/// The running thread ends: marks what it still holds.
-pub fn give_up_locks() {
+/// The running thread ends: marks what it still holds. Whoever finds the mark
+/// knows what the thread did, so each is a release.
+pub fn give_up_locks(place: u64) {
     let thread = ENGINE.current();
     // SAFETY: live threads have a fiber.
     let parked = unsafe { thread.fiber.get().as_ref() }.and_then(|fiber| fiber.parked());
@@ -38,6 +43,7 @@ pub fn give_up_locks() {
         unsafe {
             let next = *(entry as *const usize) & !1;
             if *word & OWNER == thread.owner_number.get() as u32 {
+                ENGINE.step(operation(EventKind::Release, word as usize, place));
                 *word = *word & WAITERS | OWNER_DIED;
             }
             entry = next;

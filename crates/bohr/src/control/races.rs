@@ -1,7 +1,7 @@
 //! Data races: whether they count, and what is said about them.
 
-use bohr_explore::ToldRace;
 use bohr_explore::bug_file::Races;
+use bohr_explore::{TRACE_LIMIT, ToldRace};
 use std::fmt::Write;
 
 /// Races that are shown; the rest is counted.
@@ -29,7 +29,8 @@ impl From<RacesArg> for Races {
 }
 
 /// The races, one per line; nothing if there are none.
-pub fn describe_races(races: &[ToldRace]) -> String {
+pub fn describe_races<'a>(races: impl IntoIterator<Item = &'a ToldRace>) -> String {
+    let races: Vec<&ToldRace> = races.into_iter().collect();
     let mut text = String::new();
     if races.is_empty() {
         return text;
@@ -42,4 +43,14 @@ pub fn describe_races(races: &[ToldRace]) -> String {
         let _ = writeln!(text, "  and {} more", races.len() - SHOWN);
     }
     text
+}
+
+/// What is to be said about events of a run that nobody looked at for races.
+pub fn describe_unwatched(events: u64) -> Option<String> {
+    (events > 0).then(|| {
+        format!(
+            "races were looked for in the first {TRACE_LIMIT} events of a run only, \
+             and {events} more came: give the program less to do"
+        )
+    })
 }

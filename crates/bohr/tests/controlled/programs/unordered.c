@@ -10,7 +10,7 @@ static atomic_int ready;
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
 
 static memory_order store_order = memory_order_release, load_order = memory_order_acquire;
-static int use_fences, use_locks;
+static int use_fences, use_locks, die_with_lock;
 static pthread_mutex_t *first_lock = &left, *second_lock = &left;
 
 static void lock(pthread_mutex_t *which) {
@@ -24,7 +24,7 @@ static void unlock(pthread_mutex_t *which) {
 static void *sender(void *argument) {
     lock(first_lock);
     message = (int)strlen(argument); // marker: sent
-    unlock(first_lock);
+    if (!die_with_lock) unlock(first_lock);
     if (use_fences) atomic_thread_fence(memory_order_release);
     // The compiler would make a constant order of either branch.
     if (store_order == memory_order_relaxed)
@@ -53,6 +53,13 @@ int main(int count, char **words) {
     use_fences = strcmp(way, "fences") == 0;
     use_locks = strstr(way, "lock") != NULL;
     if (strcmp(way, "other-lock") == 0) second_lock = &right;
+    die_with_lock = strcmp(way, "lock-of-the-dead") == 0;
+    if (die_with_lock) {
+        pthread_mutexattr_t robust;
+        pthread_mutexattr_init(&robust);
+        pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+        pthread_mutex_init(&left, &robust);
+    }
     pthread_t threads[2];
     pthread_create(&threads[0], NULL, sender, (void *)way);
     pthread_create(&threads[1], NULL, receiver, (void *)way);
