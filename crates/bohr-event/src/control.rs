@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 
 /// Version of this conversation; both sides refuse any other.
-pub const CONTROL_VERSION: u32 = 4;
+pub const CONTROL_VERSION: u32 = 5;
 
 /// Name of the thread that failed in a run which was held for a debugger: that
 /// of a thread of the system has at most 15 bytes.
@@ -127,7 +127,7 @@ impl core::error::Error for ControlError {}
 /// The bytes of a whole frame, length included.
 ///
 /// # Panics
-/// If the message is longer than [`LONGEST_FRAME`]: traces are bounded by the job.
+/// If the message is longer than [`LONGEST_FRAME`].
 #[must_use]
 pub fn frame<T: Serialize>(message: &T) -> Vec<u8> {
     let mut bytes = postcard::to_extend(message, alloc::vec![0; 4])
@@ -172,37 +172,27 @@ pub fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, ControlError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
     use proptest::prelude::*;
 
     fn reply() -> impl Strategy<Value = Reply> {
-        let step = (any::<u32>(), any::<u64>(), 0..EventKind::ALL.len()).prop_map(
-            |(thread, object, kind)| Step {
-                thread: ThreadIndex(thread),
-                operation: Operation {
-                    kind: EventKind::ALL[kind],
-                    order: MemoryOrder::Plain,
-                    size: 4,
-                    object,
-                    place: PlaceNumber(object / 3),
-                },
-            },
-        );
-        let trace = prop::collection::vec(step, 0..20);
-        (trace, any::<u64>(), any::<i32>()).prop_map(|(trace, seed, code)| {
-            Reply::Runs(alloc::vec![RunReport {
-                seed,
-                outcome: Outcome::Exited { code },
-                events: trace.len() as u64,
-                switches: 0,
-                threads: 1,
-                hash: seed,
-                detail: Some(Detail {
+        let report = (any::<u64>(), any::<i32>(), any::<Option<u64>>());
+        (report, prop::collection::vec(any::<u8>(), 0..200)).prop_map(
+            |((seed, code, trace), output)| {
+                Reply::Runs(alloc::vec![RunReport {
+                    seed,
+                    outcome: Outcome::Exited { code },
+                    events: output.len() as u64,
+                    switches: 0,
+                    threads: 1,
+                    hash: seed,
+                    detail: Some(Detail {
+                        output,
+                        ..Detail::default()
+                    }),
                     trace,
-                    ..Detail::default()
-                }),
-            }])
-        })
+                }])
+            },
+        )
     }
 
     proptest! {

@@ -5,6 +5,7 @@
 
 use crate::atlas::Atlas;
 use crate::error::ExploreError;
+use crate::ran::Ran;
 use crate::replay::repeat;
 use crate::server::Voice;
 use crate::subject::Subject;
@@ -89,19 +90,19 @@ pub fn check(
 #[derive(Default)]
 struct Comparison {
     check: Check,
-    first: Option<RunReport>,
+    first: Option<(RunReport, Vec<Step>)>,
 }
 
 impl Comparison {
-    fn take(&mut self, report: &RunReport, fresh: bool, atlas: &mut Atlas) {
+    fn take(&mut self, report: &Ran, fresh: bool, atlas: &mut Atlas) {
         self.check.runs += 1;
         if let Some(detail) = &report.detail {
             self.check.notices.extend(&detail.notices);
             atlas.update(&detail.objects);
         }
-        let Some(first) = &self.first else {
+        let Some((first, steps)) = &self.first else {
             self.check.events = report.events;
-            self.first = Some(report.clone());
+            self.first = Some(((**report).clone(), report.steps().to_vec()));
             return;
         };
         if self.check.leak.is_none() {
@@ -109,7 +110,7 @@ impl Comparison {
             let nothing = Detail::default();
             let [one, other] =
                 [first, report].map(|report| report.detail.as_ref().unwrap_or(&nothing));
-            self.check.leak = difference(&one.trace, &other.trace, fresh, atlas)
+            self.check.leak = difference(steps, report.steps(), fresh, atlas)
                 .or_else(|| other_end(first, report))
                 .or_else(|| other_way(first, report))
                 .or_else(|| other_output(&one.output, &other.output))

@@ -6,8 +6,9 @@ use crate::atlas::Atlas;
 use crate::bug_file::ThreadLine;
 use crate::error::ExploreError;
 use crate::race::{self, ToldRace};
+use crate::ran::Ran;
 use crate::verdict::stack;
-use bohr_event::control::{Detail, Outcome, Probes, RunReport, Sighting};
+use bohr_event::control::{Detail, Outcome, Probes, Sighting};
 use bohr_event::{FailureKind, ThreadPath};
 use bohr_explain::races;
 
@@ -26,33 +27,33 @@ pub struct Closer {
 /// # Errors
 /// If the run cannot be made again.
 pub fn look_closer(
-    report: &RunReport,
+    run: &Ran,
     with_races: bool,
     atlas: &mut Atlas,
-    again: &mut dyn FnMut(Probes) -> Result<RunReport, ExploreError>,
+    again: &mut dyn FnMut(Probes) -> Result<Ran, ExploreError>,
 ) -> Result<Closer, ExploreError> {
-    let Some(detail) = &report.detail else {
+    let Some(detail) = &run.detail else {
         return Ok(Closer::default());
     };
     atlas.update(&detail.objects);
     let found = match with_races {
-        true => races(&detail.trace),
+        true => races(run.steps()),
         false => Vec::new(),
     };
     let probes = Probes {
         events: race::events(&found),
-        block: misused(&report.outcome),
+        block: misused(&run.outcome),
     };
     if probes == Probes::default() {
         return Ok(Closer::default());
     }
-    let probed = again(probes.clone())?.detail.unwrap_or_default().probed;
+    let probed = again(probes.clone())?.into_detail().probed;
     let frames = probed.events.into_iter().map(|sighting| sighting.frames);
     let stacks = probes.events.into_iter().zip(frames).collect();
     let told = found.iter();
     Ok(Closer {
         races: told
-            .map(|race| race::told(race, detail, atlas, &stacks))
+            .map(|race| race::told(race, run, atlas, &stacks))
             .collect(),
         block: [("freed", &probed.freed), ("allocated", &probed.allocated)]
             .into_iter()

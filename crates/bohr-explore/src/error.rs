@@ -3,6 +3,7 @@
 
 use crate::bug_file::BugFileError;
 use crate::server::ServerError;
+use crate::stored::StoredTraceError;
 use crate::target::TargetError;
 use bohr_event::control::{Outcome, RunReport};
 use bohr_event::{Diagnosis, Fault};
@@ -60,6 +61,9 @@ pub enum ExploreError {
     /// The recorded failure does not come again.
     #[error("the recorded schedule does not show the recorded failure")]
     NotReproduced,
+    /// The trace of a run cannot be read.
+    #[error(transparent)]
+    Trace(#[from] StoredTraceError),
     /// A job ended without telling about its run.
     #[error("the fork server ended a job without a report")]
     NoReport,
@@ -92,9 +96,9 @@ impl Diagnosis for ExploreError {
         use ServerError::*;
         match self {
             ExploreError::Target(error) => fault_of_target(error),
-            ExploreError::Server(Start(_) | EndedEarly(_) | TooSlow(_) | Interrupted) => {
-                Fault::Input
-            }
+            ExploreError::Server(
+                Start(_) | EndedEarly(_) | TooSlow(_) | Store(_) | Interrupted,
+            ) => Fault::Input,
             ExploreError::Server(Refused(_)) => Fault::Unsupported,
             ExploreError::BugFile {
                 source: BugFileError::Malformed(_),
@@ -115,6 +119,9 @@ impl Diagnosis for ExploreError {
             }
             ExploreError::Server(ServerError::TooSlow(_)) => {
                 "if it needs longer to start, raise --startup".to_string()
+            }
+            ExploreError::Server(ServerError::Store(_)) => {
+                "set TMPDIR to a directory with room".to_string()
             }
             ExploreError::NoRunEnded(_) => {
                 "give it more --time, or a shorter --run-time to see where a run hangs".to_string()

@@ -17,9 +17,11 @@ pub mod hunt;
 mod knowledge;
 mod names;
 pub mod race;
+mod ran;
 pub mod replay;
 mod server;
 mod sources;
+mod stored;
 mod strategy_name;
 mod subject;
 mod symbols;
@@ -36,15 +38,17 @@ pub use error::ExploreError;
 pub use knowledge::Knowledge;
 pub use names::Names;
 pub use race::ToldRace;
+pub use ran::Ran;
 pub use server::{Server, ServerError, Voice};
 pub use sources::Source;
+pub use stored::{StoredTrace, StoredTraceError};
 pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
-pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject, TRACE_LIMIT};
+pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject};
 pub use target::{
     RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
     inspect_with,
 };
-pub use trial::{Observed, Trial, Trials};
+pub use trial::{Observed, Traced, Trial, Trials};
 pub use verdict::{Verdict, is_written, judge, judge_against, signature_tag, written_spot};
 pub use vocabulary::Vocabulary;
 pub use whole_file::write_whole;

@@ -5,18 +5,55 @@ use crate::verdict::written_spot;
 use crate::vocabulary::Vocabulary;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
+use std::collections::BTreeMap;
 
 /// See the module.
 pub struct Names<'a> {
     atlas: &'a mut Atlas,
     threads: &'a [ThreadPath],
-    steps: &'a [Step],
+    allocations: Allocations,
     vocabulary: Vocabulary,
+}
+
+/// The heap blocks of a run, by where they begin; of those that begin at one
+/// address, in the order in which they came.
+#[derive(Default)]
+struct Allocations {
+    blocks: BTreeMap<u64, Vec<(usize, Operation)>>,
+    /// Size of the largest.
+    largest: u64,
+}
+
+impl Allocations {
+    fn of(steps: &[Step]) -> Allocations {
+        let mut found = Allocations::default();
+        let operations = steps.iter().map(|step| step.operation).enumerate();
+        for (event, operation) in operations.filter(|it| it.1.kind == EventKind::Alloc) {
+            found.largest = found.largest.max(u64::from(operation.size));
+            let here = found.blocks.entry(operation.object).or_default();
+            // A block that is given out again and again is one.
+            here.retain(|(_, older)| older.size > operation.size);
+            here.push((event, operation));
+        }
+        found
+    }
+
+    /// The last allocation of the block that an address lies in.
+    fn holding(&self, address: u64) -> Option<Operation> {
+        let first = address.saturating_sub(self.largest);
+        let near = self
+            .blocks
+            .range(first..=address)
+            .flat_map(|(_, here)| here);
+        let holding = near.filter(|(_, block)| address - block.object < u64::from(block.size));
+        let last = holding.max_by_key(|(event, _)| *event);
+        last.map(|(_, block)| *block)
+    }
 }
 
 impl<'a> Names<'a> {
     /// Of a run with these threads and events.
-    pub fn new(atlas: &'a mut Atlas, threads: &'a [ThreadPath], steps: &'a [Step]) -> Names<'a> {
+    pub fn new(atlas: &'a mut Atlas, threads: &'a [ThreadPath], steps: &[Step]) -> Names<'a> {
         let vocabulary = Vocabulary::of(atlas, steps);
         Names::with(atlas, threads, steps, vocabulary)
     }
@@ -25,13 +62,13 @@ impl<'a> Names<'a> {
     pub fn with(
         atlas: &'a mut Atlas,
         threads: &'a [ThreadPath],
-        steps: &'a [Step],
+        steps: &[Step],
         vocabulary: Vocabulary,
     ) -> Names<'a> {
         Names {
             atlas,
             threads,
-            steps,
+            allocations: Allocations::of(steps),
             vocabulary,
         }
     }
@@ -80,7 +117,7 @@ impl<'a> Names<'a> {
     fn part(&mut self, operation: &Operation) -> Option<String> {
         let found = self.vocabulary.part(self.atlas, operation)?;
         let element = found.object.and_then(|(start, size)| {
-            let block = self.allocation(start)?;
+            let block = self.allocations.holding(start)?;
             let several = u64::from(block.size) >= 2 * size;
             let position = (start - block.object) / size.max(1);
             several.then(|| format!(" [{position}]"))
@@ -88,20 +125,10 @@ impl<'a> Names<'a> {
         Some(format!("{}{}", found.name, element.unwrap_or_default()))
     }
 
-    /// The last allocation of the block that an address lies in.
-    fn allocation(&self, address: u64) -> Option<Operation> {
-        let holds = |operation: &Operation| {
-            let end = operation.object + u64::from(operation.size);
-            operation.kind == EventKind::Alloc && (operation.object..end).contains(&address)
-        };
-        let steps = self.steps.iter();
-        steps.map(|step| step.operation).rfind(|step| holds(step))
-    }
-
     /// The heap block that an address lies in, by who points to it or by where it
     /// came from.
     fn block(&mut self, address: u64) -> Option<String> {
-        let allocation = self.allocation(address)?;
+        let allocation = self.allocations.holding(address)?;
         if let Some(pointer) = self.vocabulary.pointer_into(&allocation) {
             return Some(pointer);
         }
@@ -111,5 +138,44 @@ impl<'a> Names<'a> {
             "byte {offset} of the {} bytes allocated by {spot}",
             allocation.size
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_event::MemoryOrder;
+    use proptest::prelude::*;
+
+    fn allocation(object: u64, size: u32, place: u64) -> Step {
+        Step {
+            thread: ThreadIndex(0),
+            operation: Operation {
+                kind: EventKind::Alloc,
+                order: MemoryOrder::Plain,
+                size,
+                object,
+                place: PlaceNumber(place),
+            },
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_last_block_that_holds_an_address_is_found(
+            blocks in prop::collection::vec((0u64..60, 0u32..20), 0..30),
+            address in 0u64..90,
+        ) {
+            let numbered = (0..).zip(&blocks);
+            let steps: Vec<Step> = numbered
+                .map(|(number, &(object, size))| allocation(object, size, number))
+                .collect();
+            let holds = |step: &&Step| {
+                let end = step.operation.object + u64::from(step.operation.size);
+                (step.operation.object..end).contains(&address)
+            };
+            let expected = steps.iter().rfind(holds).map(|step| step.operation);
+            prop_assert_eq!(Allocations::of(&steps).holding(address), expected);
+        }
     }
 }

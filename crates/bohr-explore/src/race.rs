@@ -3,8 +3,9 @@
 use crate::atlas::Atlas;
 use crate::bug_file::ThreadLine;
 use crate::names::Names;
+use crate::ran::Ran;
 use crate::verdict::{stack, written_spot};
-use bohr_event::control::{Detail, Step};
+use bohr_event::control::Step;
 use bohr_event::{EventKind, Place, PlaceNumber};
 use bohr_explain::{Race, locks_held, races};
 use serde::Serialize;
@@ -96,12 +97,14 @@ pub(crate) type Stacks = BTreeMap<u64, Vec<PlaceNumber>>;
 
 /// Tells the races of a run, each with the place alone.
 #[must_use]
-pub fn tell(detail: &Detail, atlas: &mut Atlas) -> Vec<ToldRace> {
-    atlas.update(&detail.objects);
-    let found = races(&detail.trace);
+pub fn tell(run: &Ran, atlas: &mut Atlas) -> Vec<ToldRace> {
+    if let Some(detail) = &run.detail {
+        atlas.update(&detail.objects);
+    }
+    let found = races(run.steps());
     let told = found
         .iter()
-        .map(|race| told(race, detail, atlas, &Stacks::new()));
+        .map(|race| told(race, run, atlas, &Stacks::new()));
     told.collect()
 }
 
@@ -114,16 +117,16 @@ pub(crate) fn events(races: &[Race]) -> Vec<u64> {
     events
 }
 
-pub(crate) fn told(race: &Race, detail: &Detail, atlas: &mut Atlas, stacks: &Stacks) -> ToldRace {
+pub(crate) fn told(race: &Race, run: &Ran, atlas: &mut Atlas, stacks: &Stacks) -> ToldRace {
     let [first, second] = [race.first, race.second].map(|event| {
         let frames = stacks.get(&(event as u64));
-        access(event, detail, atlas, frames.map_or(&[], Vec::as_slice))
+        access(event, run, atlas, frames.map_or(&[], Vec::as_slice))
     });
     ToldRace {
         first,
         second,
         count: race.count,
-        places: places(race, &detail.trace, atlas),
+        places: places(race, run.steps(), atlas),
     }
 }
 
@@ -135,15 +138,18 @@ pub(crate) fn places(race: &Race, steps: &[Step], atlas: &mut Atlas) -> Vec<Plac
     places.into()
 }
 
-fn access(event: usize, detail: &Detail, atlas: &mut Atlas, frames: &[PlaceNumber]) -> ToldAccess {
-    let step = &detail.trace[event];
+fn access(event: usize, run: &Ran, atlas: &mut Atlas, frames: &[PlaceNumber]) -> ToldAccess {
+    let steps = run.steps();
+    let step = &steps[event];
     let place = step.operation.place;
     let stack = match frames {
         [] => vec![written_spot(atlas, place).to_string()],
         frames => stack(frames, place, atlas),
     };
-    let mut names = Names::new(atlas, &detail.threads, &detail.trace);
-    let locks = locks_held(&detail.trace, event).into_iter();
+    let threads = run.detail.as_ref();
+    let threads = threads.map_or(&[][..], |detail| &detail.threads);
+    let mut names = Names::new(atlas, threads, steps);
+    let locks = locks_held(steps, event).into_iter();
     ToldAccess {
         thread: names.thread(step.thread),
         kind: match step.operation.kind {
@@ -154,7 +160,7 @@ fn access(event: usize, detail: &Detail, atlas: &mut Atlas, frames: &[PlaceNumbe
         object: names.object(&step.operation),
         stack,
         locks: locks
-            .map(|lock| names.object(&detail.trace[lock].operation))
+            .map(|lock| names.object(&steps[lock].operation))
             .collect(),
     }
 }

@@ -12,11 +12,12 @@ use crate::atlas::Atlas;
 use crate::bug_file::{Bug, Races};
 use crate::closer::{Closer, look_closer};
 use crate::error::ExploreError;
+use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::sources::{self, Source};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
-use bohr_event::control::{Detailing, Job, Outcome, Output, RunReport};
+use bohr_event::control::{Detailing, Job, Outcome, Output};
 use bohr_event::{FailureKind, Signature};
 use bohr_schedule::{Plan, Stop, read_report};
 use std::ops::ControlFlow;
@@ -101,12 +102,11 @@ pub fn once(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Lo
     };
     let with_races = subject.oracle.races != Races::Ignored;
     let closer = look_closer(&report, with_races, &mut atlas, &mut again)?;
-    let detail = report.detail.unwrap_or_default();
     Ok(Look {
         closer,
         reproduction,
-        sources: sources::gather(&detail.trace, &mut atlas),
-        printed: last_lines(&detail.output),
+        sources: sources::gather(report.steps(), &mut atlas),
+        printed: last_lines(&report.into_detail().output),
     })
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn repeat(
     server: &mut Server,
     job: Job,
     go_on: &dyn Fn() -> bool,
-    mut take: impl FnMut(&RunReport) -> Result<(), ExploreError>,
+    mut take: impl FnMut(&Ran) -> Result<(), ExploreError>,
 ) -> Result<(), ExploreError> {
     let mut failure = None;
     let end = server.run(job, go_on, |reports| {
@@ -199,12 +199,7 @@ struct Counting {
 }
 
 impl Counting {
-    fn take(
-        &mut self,
-        report: &RunReport,
-        bug: &Bug,
-        atlas: &mut Atlas,
-    ) -> Result<(), ExploreError> {
+    fn take(&mut self, report: &Ran, bug: &Bug, atlas: &mut Atlas) -> Result<(), ExploreError> {
         ExploreError::if_broken(report)?;
         let known = match &self.judged {
             Some((outcome, events, reproduction))
@@ -233,7 +228,7 @@ impl Counting {
 }
 
 /// Holds a run against the bug.
-fn compare(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
+fn compare(report: &Ran, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
     if let Outcome::Stopped(bytes) = &report.outcome {
         return Reproduction::Diverged(match read_report(bytes) {
             Some(Stop::Diverged(divergence)) => explain(&divergence, atlas),

@@ -2,10 +2,12 @@
 //! it, and has jobs done by it.
 
 use crate::bug_file::Invocation;
+use crate::ran::Ran;
+use crate::stored::Store;
 use crate::target::Target;
 use bohr_event::control::{
-    self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, ForkPoint, Job, Ready, Reply, Request,
-    RunReport,
+    self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, Detailing, ForkPoint, Job, Ready, Reply,
+    Request,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -58,6 +60,9 @@ pub enum ServerError {
     /// The connection failed.
     #[error("the connection to the program failed")]
     Connection(#[from] std::io::Error),
+    /// There is no file for traces.
+    #[error("no file for traces can be made in the directory for temporary files")]
+    Store(#[source] std::io::Error),
     /// The caller did not want to wait any longer.
     #[error("interrupted")]
     Interrupted,
@@ -183,16 +188,28 @@ impl Server {
         &mut self,
         job: Job,
         go_on: &dyn Fn() -> bool,
-        mut take: impl FnMut(Vec<RunReport>) -> ControlFlow<()>,
+        mut take: impl FnMut(Vec<Ran>) -> ControlFlow<()>,
     ) -> Result<(), ServerError> {
         let patience =
             Duration::from_millis(u64::from(job.limits.milliseconds)) * 2 + Duration::from_secs(10);
+        let store = match job.trace {
+            Detailing::Never => None,
+            _ => Some(Store::new().map_err(ServerError::Store)?),
+        };
+        let job = Job {
+            store: store.as_ref().map(Store::path).unwrap_or_default(),
+            ..job
+        };
         self.stream
             .write_all(&control::frame(&Request::Run(Box::new(job))))?;
         loop {
             match self.receive(patience, go_on)? {
                 Reply::Runs(reports) => {
-                    if take(reports).is_break() {
+                    let ran = reports.into_iter().map(|report| {
+                        let stored = store.as_ref().zip(report.trace);
+                        Ran::new(report, stored.map(|(store, offset)| store.trace(offset)))
+                    });
+                    if take(ran.collect()).is_break() {
                         return Err(ServerError::Interrupted);
                     }
                 }

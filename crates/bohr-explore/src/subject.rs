@@ -3,20 +3,17 @@
 use crate::atlas::Atlas;
 use crate::bug_file::{Bug, ControlMode, Invocation, Oracle};
 use crate::error::ExploreError;
+use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::target::Target;
 use bohr_event::control::{
     Backend, Checkpoints, Detailing, Job, Limits, LoadedObject, Omissions, Output, Policy, Probes,
-    RunReport,
 };
 use bohr_program::Program;
 use bohr_schedule::Plan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Events of a run that are kept when it is traced.
-pub const TRACE_LIMIT: u64 = 4_000_000;
 
 /// Bytes of output that are kept when it is judged.
 const OUTPUT_LIMIT: u64 = 16 << 20;
@@ -119,7 +116,8 @@ impl Subject {
                 true => Detailing::Always,
                 false => Detailing::Never,
             },
-            trace_limit: TRACE_LIMIT,
+            trace_limit: u64::MAX,
+            store: String::new(),
             details: match all {
                 true => Detailing::Always,
                 false => Detailing::Failing,
@@ -148,7 +146,7 @@ impl Subject {
         server: &mut Server,
         job: Job,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<RunReport, ExploreError> {
+    ) -> Result<Ran, ExploreError> {
         let mut report = None;
         server.run(Job { runs: 1, ..job }, go_on, |reports| {
             report = reports.into_iter().next_back().or(report.take());

@@ -4,12 +4,12 @@
 use crate::atlas::Atlas;
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
+use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
 use bohr_event::control::{
-    Detail, Detailing, Failure, Job, Omissions, Outcome, Passes, Recorded, RunReport, Step,
-    ThreadState,
+    Detailing, Failure, Job, Omissions, Outcome, Passes, Recorded, Step, ThreadState,
 };
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use bohr_schedule::Plan;
@@ -29,6 +29,15 @@ pub struct Observed {
     pub left_out: Vec<ThreadPath>,
     /// Passes through gates, if they were counted.
     pub passes: Vec<Passes>,
+}
+
+/// A run with its trace.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The trace, as one packed file.
+    pub file: Vec<u8>,
+    /// Paths by thread index.
+    pub threads: Vec<ThreadPath>,
 }
 
 /// A plan's run: whether it showed the bug, and what its strategy reported.
@@ -123,7 +132,7 @@ impl<'a> Trials<'a> {
         };
         let report = self.once(job)?;
         let same = self.judge(&report) == Judgement::TheBug;
-        let detail = report.detail.unwrap_or_default();
+        let detail = report.into_detail();
         Ok(Trial {
             same: same && detail.segments_lost == 0,
             schedule: detail.schedule,
@@ -154,13 +163,20 @@ impl<'a> Trials<'a> {
         let report = self.once(job)?;
         let judgement = self.judge(&report);
         let pending = pending(&report.outcome);
+        let (whole, schedule) = (report.is_whole(), report.schedule());
+        let (report, steps) = report.into_parts();
         let mut detail = report.detail.unwrap_or_default();
         let path = |thread: &ThreadIndex| detail.threads.get(thread.position()).cloned();
-        let whole = detail.segments_lost == 0 && detail.steps_lost == 0;
+        let whole = detail.segments_lost == 0 && whole;
         Ok(Observed {
             left_out: detail.left_out.iter().filter_map(path).collect(),
             passes: std::mem::take(&mut detail.passes),
-            run: whole.then(|| recorded(detail, pending)),
+            run: whole.then_some(Recorded {
+                threads: detail.threads,
+                schedule,
+                steps,
+                pending,
+            }),
             same: judgement == Judgement::TheBug,
             failure: match report.outcome {
                 Outcome::Failed(failure) => Some(failure),
@@ -168,6 +184,30 @@ impl<'a> Trials<'a> {
             },
             failed: judgement != Judgement::Good,
         })
+    }
+
+    /// Runs a plan and keeps its trace, which may be long; `None` if the run did
+    /// not show the bug.
+    ///
+    /// # Errors
+    /// If the program cannot be run, or its trace not be read.
+    pub fn trace(&mut self, plan: &Plan, seed: u64) -> Result<Option<Traced>, ExploreError> {
+        let report = self.once(Job {
+            details: Detailing::Always,
+            trace: Detailing::Always,
+            ..self.job(plan, seed)
+        })?;
+        if self.judge(&report) != Judgement::TheBug {
+            return Ok(None);
+        }
+        let file = match report.trace() {
+            Some(trace) => trace.read()?,
+            None => return Ok(None),
+        };
+        Ok(Some(Traced {
+            file,
+            threads: report.into_detail().threads,
+        }))
     }
 
     /// Where every thread stands when a schedule is over: what it is about to
@@ -186,8 +226,10 @@ impl<'a> Trials<'a> {
             ..self.job(&Plan::replay(schedule), seed)
         };
         let report = self.once(job)?;
-        let detail = report.detail.filter(|_| report.events == events);
-        Ok(detail.map(|detail| detail.standing).unwrap_or_default())
+        Ok(match report.events == events {
+            true => report.into_detail().standing,
+            false => Vec::new(),
+        })
     }
 
     /// What is left out of the runs.
@@ -210,12 +252,12 @@ impl<'a> Trials<'a> {
         }
     }
 
-    fn once(&mut self, job: Job) -> Result<RunReport, ExploreError> {
+    fn once(&mut self, job: Job) -> Result<Ran, ExploreError> {
         self.runs += 1;
         self.subject.run_once(&mut self.server, job, self.go_on)
     }
 
-    fn judge(&mut self, report: &RunReport) -> Judgement {
+    fn judge(&mut self, report: &Ran) -> Judgement {
         if let Some((outcome, judgement)) = &self.judged
             && *outcome == report.outcome
             && !self.bug.oracle.looks_at_good_runs()
@@ -229,15 +271,6 @@ impl<'a> Trials<'a> {
         };
         self.judged = Some((report.outcome.clone(), judgement));
         judgement
-    }
-}
-
-fn recorded(detail: Detail, pending: Vec<Step>) -> Recorded {
-    Recorded {
-        threads: detail.threads,
-        schedule: detail.schedule,
-        steps: detail.trace,
-        pending,
     }
 }
 

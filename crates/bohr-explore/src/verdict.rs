@@ -3,7 +3,8 @@
 use crate::atlas::{Atlas, Spot};
 use crate::bug_file::{Bug, Oracle, ThreadLine};
 use crate::race;
-use bohr_event::control::{Detail, Failure, Outcome, RunReport, ThreadState};
+use crate::ran::Ran;
+use bohr_event::control::{Failure, Outcome, ThreadState};
 use bohr_event::{EventKind, FailureKind, Frame, Place, PlaceNumber, Signature, ThreadPath};
 use bohr_explain::races;
 use std::io::Write;
@@ -54,17 +55,17 @@ pub fn signature_tag(signature: &Signature) -> String {
 
 /// Judges a run. `None` is a good run, or one that was ended for reasons that
 /// are not the program's.
-pub fn judge(report: &RunReport, oracle: &Oracle, atlas: &mut Atlas) -> Option<Verdict> {
+pub fn judge(report: &Ran, oracle: &Oracle, atlas: &mut Atlas) -> Option<Verdict> {
     judge_for(report, oracle, None, atlas)
 }
 
 /// The same with a bug in mind: of several races, the one that it is.
-pub fn judge_against(report: &RunReport, bug: &Bug, atlas: &mut Atlas) -> Option<Verdict> {
+pub fn judge_against(report: &Ran, bug: &Bug, atlas: &mut Atlas) -> Option<Verdict> {
     judge_for(report, &bug.oracle, Some(&bug.signature), atlas)
 }
 
 fn judge_for(
-    report: &RunReport,
+    report: &Ran,
     oracle: &Oracle,
     wanted: Option<&Signature>,
     atlas: &mut Atlas,
@@ -89,7 +90,7 @@ fn judge_for(
                 .map_or(&[][..], |detail| &detail.output);
             match complaint(oracle, output) {
                 Some(complaint) => Some(plain(FailureKind::Output, complaint)),
-                None if oracle.needs_events() => raced(report.detail.as_ref()?, wanted, atlas),
+                None if oracle.needs_events() => raced(report, wanted, atlas),
                 None => None,
             }
         }
@@ -99,22 +100,22 @@ fn judge_for(
 
 /// The verdict on a run that ended well, if it has a data race: the one that is
 /// looked for, or else the first.
-fn raced(detail: &Detail, wanted: Option<&Signature>, atlas: &mut Atlas) -> Option<Verdict> {
-    let found = races(&detail.trace);
+fn raced(run: &Ran, wanted: Option<&Signature>, atlas: &mut Atlas) -> Option<Verdict> {
+    let found = races(run.steps());
     let mut signatures: Vec<Signature> = found
         .iter()
         .map(|race| Signature {
             kind: FailureKind::DataRace,
             place: None,
             frames: Vec::new(),
-            cycle: race::places(race, &detail.trace, atlas),
+            cycle: race::places(race, run.steps(), atlas),
         })
         .collect();
     let position = signatures
         .iter()
         .position(|signature| Some(signature) == wanted);
     let position = position.unwrap_or(0);
-    let told = race::told(found.get(position)?, detail, atlas, &Default::default());
+    let told = race::told(found.get(position)?, run, atlas, &Default::default());
     Some(Verdict {
         signature: signatures.swap_remove(position),
         message: told.message(),

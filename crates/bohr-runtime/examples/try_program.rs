@@ -26,7 +26,7 @@ fn main() {
     println!("notices: {:?}", template.ready.notices);
     let start = Instant::now();
     for report in template.run(&job) {
-        let detail = report.detail.unwrap_or_default();
+        let detail = report.report.detail.clone().unwrap_or_default();
         println!(
             "seed {}: {:?}, {} threads, {} events, {} switches, hash {:016x}, {} bytes out {:x}, {:?}",
             report.seed,

@@ -3,6 +3,7 @@
 //! where the kernel puts nothing by itself.
 //!
 //! ```text
+//!   0x1001_0000_0000  trace      the file that events are written to, mapped
 //!   0x1100_0000_0000  arena      the runtime's own memory
 //!   0x1200_0000_0000  main       stack of the main thread
 //!   0x1300_0000_0000  stacks     one slot per thread
@@ -10,6 +11,12 @@
 //!   0x1400_0000_0000  shadow     one byte per 16 bytes of heap
 //!   0x2000_0000_0000  heap       one region per thread path
 //! ```
+
+/// Where the trace of a run is mapped: two halves, of which one is in use. Below it
+/// ends what AddressSanitizer keeps.
+pub const TRACE: usize = 0x1001_0000_0000;
+/// Size of a half.
+pub const TRACE_HALF: usize = (ARENA - TRACE) / 2;
 
 /// The runtime's own memory.
 pub const ARENA: usize = 0x1100_0000_0000;

@@ -2,16 +2,17 @@
 
 use crate::{
     arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, hold, ledger::Ledger,
-    lifecycle, output, policy, probe, record::RECORD, task::Task, verdict::REPORTING,
+    lifecycle, output, policy, probe, task::Task, trace::TRACER, verdict::REPORTING,
 };
-use bohr_event::control::{Backend, Detailing, ForkPoint, Job};
+use bohr_event::control::{Backend, ForkPoint};
 use bohr_schedule::Position;
 
 /// Turns a clone of the template at `point` into a controlled run.
-pub fn begin(task: &'static Task, seed: u64, ledger: Ledger, point: ForkPoint) {
+/// Its trace, if it has one, lies from `trace` on in the job's file.
+pub fn begin(task: &'static Task, seed: u64, ledger: Ledger, trace: u64, point: ForkPoint) {
     match point {
-        ForkPoint::Main(_) => begin_serial(task, ledger),
-        ForkPoint::FirstQuestion | ForkPoint::Turn(_) => resume(task, ledger),
+        ForkPoint::Main(_) => begin_serial(task, ledger, trace),
+        ForkPoint::FirstQuestion | ForkPoint::Turn(_) => resume(task, ledger, trace),
     }
     ENGINE.follow(match point {
         ForkPoint::Turn(turn) => task.plan.resume(seed, Position(turn)),
@@ -20,7 +21,7 @@ pub fn begin(task: &'static Task, seed: u64, ledger: Ledger, point: ForkPoint) {
 }
 
 /// A clone of the first template without a strategy: for the part in which there is nothing to decide.
-pub fn begin_serial(task: &'static Task, ledger: Ledger) {
+pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
     let job = &task.job;
     arena::begin_run();
     output::redirect();
@@ -28,7 +29,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
     CLOCK.set_epoch(job.policy.clock);
     policy::set(job.policy);
     baton::use_for_run(job.backend == Backend::Threads);
-    trace(job);
+    TRACER.begin(job, task.store, trace);
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
     probe::begin(&job.probes);
@@ -39,16 +40,9 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger) {
 }
 
 /// For a clone that is in the middle of a run already.
-fn resume(task: &'static Task, ledger: Ledger) {
+fn resume(task: &'static Task, ledger: Ledger, trace: u64) {
     arena::begin_run();
-    trace(&task.job);
+    TRACER.begin(&task.job, task.store, trace);
     REPORTING.begin(&task.job, ledger);
     control::begin();
-}
-
-/// Records events, if the job wants them.
-fn trace(job: &Job) {
-    let tracing = job.trace != Detailing::Never;
-    RECORD.begin(if tracing { job.trace_limit } else { 0 });
-    ENGINE.trace(tracing);
 }

@@ -17,7 +17,9 @@ use crate::{
     record::RECORD,
     spin::Sample,
     thread::{Interruptible, Life, Thread, Wait},
-    timers, waiting,
+    timers,
+    trace::TRACER,
+    waiting,
 };
 use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{
@@ -146,6 +148,7 @@ impl Engine {
         }
         let start = operation(EventKind::Start, 0, 0);
         self.pending.borrow_mut().push(Pending::new(start));
+        TRACER.name_thread(index, &thread.path);
         if let Some(strategy) = self.strategy.borrow_mut().as_mut() {
             strategy.thread_started(index, &thread.path);
         }
@@ -223,6 +226,9 @@ impl Engine {
     /// Announces an operation; returns when it is to be done.
     pub fn announce(&self, operation: Operation, wait: Wait, deadline: u64) -> Woken {
         dispatch::resume();
+        if self.tracing.get() {
+            TRACER.settle();
+        }
         let thread = self.current();
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
@@ -300,7 +306,7 @@ impl Engine {
         self.last.set(Some(operation));
         if self.tracing.get() {
             probe::look(self.events() - 1);
-            RECORD.step(self.current.get(), operation);
+            TRACER.step(self.current.get(), operation);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{
     engine::ENGINE,
     grant::CALLER,
     objects::OBJECTS,
-    signals, system, unwind,
+    peek, signals, system, unwind,
     verdict::{self, REPORTING},
 };
 use alloc::{format, string::String};
@@ -92,6 +92,15 @@ pub fn install() {
 /// # Safety
 /// The arguments must be what the kernel passed.
 pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes a context, which it takes back as it is left.
+    let instruction = unsafe {
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        &mut registers[libc::REG_RIP as usize]
+    };
+    if let Some(recovery) = peek::recovery(*instruction as u64) {
+        *instruction = recovery as i64;
+        return;
+    }
     // SAFETY: the kernel passes both.
     let (address, registers) = unsafe {
         (
@@ -108,6 +117,9 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
     }
     let mut place = OBJECTS.place(registers.place());
     if OBJECTS.is_runtime(registers.instruction()) {
+        if is_trace(address) {
+            verdict::broken("no room for the trace: the disk of TMPDIR is full");
+        }
         if is_own(address) {
             verdict::broken(&format!("signal {signal} in the runtime at {place:x?}"));
         }
@@ -123,6 +135,12 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
         ),
     };
     verdict::fail_at(kind, &message, Some(place), address)
+}
+
+/// Whether the address is that of the trace, which cannot be written where the
+/// disk is full.
+fn is_trace(address: usize) -> bool {
+    (addresses::TRACE..addresses::ARENA).contains(&address)
 }
 
 /// Whether the address is the runtime's own business.

@@ -4,8 +4,8 @@
 //! What is not known to be harmless is an obstacle.
 
 use crate::{
-    carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, descriptors::status, notices,
-    outpost, system,
+    addresses, carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, descriptors::status,
+    notices, outpost, system,
 };
 use bohr_event::control::{Notice, Obstacle};
 use core::cell::Cell;
@@ -200,12 +200,22 @@ fn is_written(descriptor: usize) -> bool {
     flags.is_ok_and(|flags| flags as i32 & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
-/// How many mappings can be written and are shared.
+/// How many mappings can be written and are shared, the runtime's own trace
+/// aside.
 fn shared_mappings() -> usize {
     let text = system::file(c"/proc/self/maps").unwrap_or_default();
     let lines = text.split(|&byte| byte == b'\n');
+    let lines = lines.filter(|line| !is_trace(line));
     let rights = lines.filter_map(|line| line.split(|&byte| byte == b' ').nth(1));
     rights
         .filter(|rights| matches!(rights, [_, b'w', _, b's']))
         .count()
+}
+
+/// Whether a line of the kernel's list is about the trace that is being written.
+fn is_trace(line: &[u8]) -> bool {
+    let start = line.split(|&byte| byte == b'-').next();
+    let start = start.and_then(|start| core::str::from_utf8(start).ok());
+    let start = start.and_then(|start| usize::from_str_radix(start, 16).ok());
+    start.is_some_and(|start| (addresses::TRACE..addresses::ARENA).contains(&start))
 }

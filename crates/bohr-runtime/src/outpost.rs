@@ -62,9 +62,9 @@ enum Hope {
 static HOPE: CarrierOnly<Cell<Option<Hope>>> = CarrierOnly::new(Cell::new(None));
 
 /// Makes a clone of the first template execute the serial part.
-pub fn begin_serial(candidate: Candidate) {
+pub fn begin_serial(candidate: Candidate, trace: u64) {
     HOPE.set(Some(Hope::Serial(candidate)));
-    child::begin_serial(candidate.task, candidate.ledger);
+    child::begin_serial(candidate.task, candidate.ledger, trace);
 }
 
 /// In a run: others may be cloned from it.

@@ -1,12 +1,9 @@
-//! What is kept of a run: its switches and choices always, its events when
-//! somebody asked for them. Bounded, whatever the length of the run.
+//! What is kept of every run: its switches and choices. Bounded, whatever the
+//! length of the run.
 
-use crate::carrier::CarrierOnly;
+use crate::{carrier::CarrierOnly, trace::TRACER};
 use alloc::vec::Vec;
-use bohr_event::{
-    Anchor, Choice, ChoiceKind, Operation, PlaceNumber, Schedule, Segment, ThreadIndex, ThreadPath,
-    control::Step,
-};
+use bohr_event::{Choice, ChoiceKind, PlaceNumber, Schedule, Segment, ThreadIndex, ThreadPath};
 use core::cell::{Cell, RefCell};
 
 /// Switches kept of a run; more are counted.
@@ -21,9 +18,6 @@ pub struct Record {
     choices: RefCell<Vec<Answer>>,
     /// By thread index: how many questions it has asked.
     questions: RefCell<Vec<u32>>,
-    steps: RefCell<Vec<Step>>,
-    steps_lost: Cell<u64>,
-    step_limit: Cell<usize>,
     switches: Cell<u64>,
     hash: Cell<u64>,
 }
@@ -33,7 +27,6 @@ pub struct Record {
 struct Piece {
     thread: ThreadIndex,
     events: u64,
-    place: PlaceNumber,
 }
 
 /// An answer as it is kept.
@@ -53,9 +46,6 @@ pub static RECORD: CarrierOnly<Record> = CarrierOnly::new(Record {
     segment_start: Cell::new(0),
     choices: RefCell::new(Vec::new()),
     questions: RefCell::new(Vec::new()),
-    steps: RefCell::new(Vec::new()),
-    steps_lost: Cell::new(0),
-    step_limit: Cell::new(0),
     switches: Cell::new(0),
     hash: Cell::new(0x6a09_e667_f3bc_c908),
 });
@@ -66,44 +56,19 @@ pub struct Recorded {
     pub schedule: Schedule<PlaceNumber>,
     /// Segments that were not.
     pub segments_lost: u64,
-    /// The events that were kept.
-    pub steps: Vec<Step>,
-    /// Those that were not.
-    pub steps_lost: u64,
 }
 
 impl Record {
-    /// Sets how many events may be kept. With none, those of the serial part go,
-    /// too.
-    pub fn begin(&self, step_limit: u64) {
-        self.step_limit.set(step_limit as usize);
-        if step_limit == 0 {
-            self.steps_lost.set(0);
-            // To free it would touch a page for nothing.
-            core::mem::forget(self.steps.take());
-        }
-    }
-
-    /// Notes an executed event.
-    pub fn step(&self, thread: ThreadIndex, operation: Operation) {
-        let mut steps = self.steps.borrow_mut();
-        if steps.len() < self.step_limit.get() {
-            steps.push(Step { thread, operation });
-        } else {
-            self.steps_lost.set(self.steps_lost.get() + 1);
-        }
-    }
-
     /// Notes that another thread runs from now on.
-    pub fn switch(&self, before: ThreadIndex, after: ThreadIndex, events: u64, place: PlaceNumber) {
+    pub fn switch(&self, before: ThreadIndex, after: ThreadIndex, events: u64) {
         if events > self.segment_start.get() {
-            self.close(before, events, place);
+            self.close(before, events);
             self.switches.set(self.switches.get() + 1);
         }
         self.mix(u64::from(after.0));
     }
 
-    fn close(&self, thread: ThreadIndex, events: u64, place: PlaceNumber) {
+    fn close(&self, thread: ThreadIndex, events: u64) {
         let length = events - self.segment_start.get();
         self.segment_start.set(events);
         self.mix(length);
@@ -115,7 +80,6 @@ impl Record {
         segments.push(Piece {
             thread,
             events: length,
-            place,
         });
     }
 
@@ -129,6 +93,7 @@ impl Record {
         questions[thread.position()] += 1;
         if picked != 0 {
             self.mix(u64::from(picked) << 32 | u64::from(number));
+            TRACER.choice(thread, number, kind, picked);
             self.choices.borrow_mut().push(Answer {
                 thread,
                 number,
@@ -154,28 +119,20 @@ impl Record {
     }
 
     /// Closes the last segment at the end of the run.
-    pub fn finish(&self, thread: ThreadIndex, events: u64, place: PlaceNumber) {
+    pub fn finish(&self, thread: ThreadIndex, events: u64) {
         if events > self.segment_start.get() {
-            self.close(thread, events, place);
+            self.close(thread, events);
         }
     }
 
     /// Everything kept, in the words of the vocabulary.
     pub fn recorded(&self, paths: &[ThreadPath]) -> Recorded {
-        let steps = self.steps.take();
         let mut schedule = Schedule::default();
-        let mut from = 0;
         for piece in self.segments.borrow().iter() {
-            let to = from + piece.events as usize;
-            let anchor = steps.get(from..to).map(|steps| Anchor {
-                place: piece.place,
-                visits: visits(steps, piece.place),
-            });
-            from = to;
             schedule.push(Segment {
                 thread: paths[piece.thread.position()].clone(),
                 events: piece.events,
-                end: anchor,
+                end: None,
             });
         }
         for answer in self.choices.borrow().iter() {
@@ -189,15 +146,6 @@ impl Record {
         Recorded {
             schedule,
             segments_lost: self.segments_lost.get(),
-            steps,
-            steps_lost: self.steps_lost.get(),
         }
     }
-}
-
-fn visits(steps: &[Step], place: PlaceNumber) -> u32 {
-    steps
-        .iter()
-        .filter(|step| step.operation.place == place)
-        .count() as u32
 }

@@ -11,7 +11,7 @@ use crate::{
     pool::POOL,
     system,
     task::Task,
-    verdict,
+    trace, verdict,
 };
 use alloc::{format, string::String, vec::Vec};
 use bohr_event::control::{
@@ -51,6 +51,8 @@ pub struct Server {
     waiting: Vec<RunReport>,
     /// When the last were.
     sent: u64,
+    /// Where the trace of the run begins that is under way.
+    trace: Option<u64>,
 }
 
 impl Server {
@@ -62,6 +64,7 @@ impl Server {
             depth,
             waiting: Vec::new(),
             sent: system::monotonic(),
+            trace: None,
         }
     }
 
@@ -70,10 +73,10 @@ impl Server {
     pub fn runs(&mut self, task: &'static Task, first: u64, point: ForkPoint) -> Next {
         for number in first..task.job.runs {
             output::restore_offsets();
-            self.clear();
+            let trace = self.clear(task);
             match system::clone_dependant() {
                 Ok(0) => {
-                    self.begin(task, number, point);
+                    self.begin(task, number, trace, point);
                     return Next::Run;
                 }
                 Ok(child) => match self.attend(child, task, number) {
@@ -96,13 +99,15 @@ impl Server {
         Next::Job(None)
     }
 
-    /// Before a process is cloned.
-    pub fn clear(&self) {
+    /// Before a process is cloned for this task; where its trace begins.
+    pub fn clear(&mut self, task: &Task) -> u64 {
         self.ledger.clear();
+        self.trace = task.store.map(trace::end_of);
+        self.trace.unwrap_or_default()
     }
 
     /// In a clone.
-    fn begin(&self, task: &'static Task, number: u64, point: ForkPoint) {
+    fn begin(&self, task: &'static Task, number: u64, trace: u64, point: ForkPoint) {
         let job = &task.job;
         let hopeful = job.checkpoints != Checkpoints::Never && job.runs == 1;
         let begins_at_main = matches!(point, ForkPoint::Main(_));
@@ -110,7 +115,7 @@ impl Server {
             true => outpost::hope(self.candidate(task)),
             false => self.channel.close(),
         }
-        child::begin(task, task.seed(number), self.ledger, point);
+        child::begin(task, task.seed(number), self.ledger, trace, point);
     }
 
     /// What a clone needs to become a template itself.
@@ -178,6 +183,7 @@ impl Server {
             threads: 0,
             hash: 0,
             detail: None,
+            trace: None,
         };
         if let Some((summary, body)) = self.ledger.read() {
             report.events = summary.events;
@@ -197,6 +203,8 @@ impl Server {
             }
         }
         output::reset();
+        let failed = !matches!(report.outcome, Outcome::Exited { code: 0 });
+        report.trace = self.trace.filter(|_| job.trace.covers(failed));
         report
     }
 

@@ -6,7 +6,8 @@
 //! sites, addresses and values in the same order again and again. Both are told
 //! to the strategy, which decides.
 
-use bohr_event::{EventKind, Operation, PlaceNumber};
+use crate::peek::peek;
+use bohr_event::{Operation, PlaceNumber};
 use core::cell::{Cell, RefCell};
 
 /// Events without a switch after which a thread is looked at, and again each
@@ -116,21 +117,8 @@ fn repeats(seen: &[Sight], length: usize) -> bool {
 
 /// What the event is about to find in memory.
 fn value(operation: &Operation) -> u64 {
-    let address = operation.object as usize;
-    let is_access = matches!(
-        operation.kind,
-        EventKind::Read | EventKind::Write | EventKind::Update
-    );
-    if !is_access || !crate::system::is_readable(address) {
-        return 0;
-    }
-    // SAFETY: the kernel has just said that it can be read, and nobody else runs.
-    unsafe {
-        match operation.size {
-            1 => u64::from(*(address as *const u8)),
-            2..4 => u64::from((address as *const u16).read_unaligned()),
-            4..8 => u64::from((address as *const u32).read_unaligned()),
-            _ => (address as *const u64).read_unaligned(),
-        }
+    match operation.kind.is_access() {
+        true => peek(operation.object as usize, operation.size.max(1)).unwrap_or(0),
+        false => 0,
     }
 }

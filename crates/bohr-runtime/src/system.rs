@@ -260,25 +260,6 @@ pub fn monotonic() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Whether eight bytes from this address on can be read, asked of the kernel: a
-/// faulting read here would be taken for the program's.
-pub fn is_readable(address: usize) -> bool {
-    let mut word = 0u64;
-    let own = libc::iovec {
-        iov_base: (&raw mut word).cast(),
-        iov_len: 8,
-    };
-    let theirs = libc::iovec {
-        iov_base: address as *mut libc::c_void,
-        iov_len: 8,
-    };
-    let process = process_number() as usize;
-    let (own, theirs) = (&raw const own as usize, &raw const theirs as usize);
-    // SAFETY: writes into `word`, and fails where it cannot read.
-    let read = unsafe { try_call(libc::SYS_process_vm_readv, [process, own, 1, theirs, 1, 0]) };
-    read == Ok(8)
-}
-
 /// Closes a descriptor.
 pub fn close(descriptor: i32) {
     // SAFETY: the descriptor is ours.

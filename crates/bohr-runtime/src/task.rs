@@ -1,8 +1,10 @@
 //! A job with its plan unpacked, and which jobs can begin where another one has
 //! brought a process.
 
+use crate::trace;
 use alloc::{
     boxed::Box,
+    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -16,6 +18,8 @@ pub struct Task {
     pub job: Box<Job>,
     /// Strategies borrow from it for as long as their process lives.
     pub plan: Plan,
+    /// The file that traces go to, if there are any.
+    pub store: Option<i32>,
     /// Where it lies, as it was given out: a reference is no leave to free.
     own: Cell<*mut Task>,
 }
@@ -26,8 +30,20 @@ impl Task {
         let Some(plan) = Plan::from_bytes(&job.plan) else {
             return Err("the plan is not one of this version's".to_string());
         };
+        let store = match job.trace {
+            Detailing::Never => None,
+            Detailing::Failing | Detailing::Always => Some(
+                trace::open(&job.store)
+                    .map_err(|error| format!("cannot open the file for traces: error {error}"))?,
+            ),
+        };
         let own = Cell::new(ptr::null_mut());
-        let task = Box::into_raw(Box::new(Task { job, plan, own }));
+        let task = Box::into_raw(Box::new(Task {
+            job,
+            plan,
+            store,
+            own,
+        }));
         // SAFETY: just made; lives until `forget`.
         let task = unsafe {
             (*task).own.set(task);
@@ -38,6 +54,9 @@ impl Task {
 
     /// Gives it back.
     pub fn forget(&'static self) {
+        if let Some(store) = self.store {
+            trace::close(store);
+        }
         // SAFETY: made from a box in `new`; the runs that borrowed from it have
         // ended, and who calls this does not use it again.
         drop(unsafe { Box::from_raw(self.own.get()) });
@@ -70,6 +89,7 @@ pub fn shape(job: &Job) -> Job {
         stop_at_failure: false,
         details: Detailing::Never,
         checkpoints: Checkpoints::Never,
+        store: String::new(),
         ..job.clone()
     }
 }

@@ -116,10 +116,10 @@ impl Template {
     /// it that can share its serial part; or it is a run like any other, since
     /// there is nothing to share.
     fn send_ahead(&mut self, task: &'static Task) -> Ahead {
-        self.server.clear();
+        let trace = self.server.clear(task);
         let second = match system::clone_dependant() {
             Ok(0) => {
-                outpost::begin_serial(self.server.candidate(task));
+                outpost::begin_serial(self.server.candidate(task), trace);
                 return Ahead::Here;
             }
             Ok(second) => second,

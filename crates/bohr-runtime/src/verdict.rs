@@ -12,12 +12,13 @@ use crate::{
     record::RECORD,
     system,
     thread::{Life, Thread, Wait},
+    trace::TRACER,
     unwind, waiting,
 };
 use alloc::{format, string::String, vec::Vec};
 use bohr_event::{
     FailureKind, PlaceNumber, ThreadPath,
-    control::{Detail, Detailing, Failure, Job, Outcome, ThreadState},
+    control::{Detail, Failure, Job, Outcome, ThreadState},
 };
 use bohr_fiber::Fiber;
 use bohr_schedule::Stop;
@@ -130,7 +131,14 @@ fn close(outcome: Outcome) -> ! {
 fn write(outcome: &Outcome) {
     let thread = ENGINE.current();
     let events = ENGINE.events();
-    RECORD.finish(thread.index, events, ENGINE.last_place());
+    RECORD.finish(thread.index, events);
+    TRACER.finish(
+        events,
+        match outcome {
+            Outcome::Failed(failure) => Some(failure.address),
+            _ => None,
+        },
+    );
     let summary = Summary {
         threads: ENGINE.thread_count(),
         events,
@@ -146,23 +154,15 @@ fn write(outcome: &Outcome) {
 fn detail(outcome: &Outcome) -> Option<Detail> {
     let job = REPORTING.job.get()?;
     let failing = !matches!(outcome, Outcome::Exited { code: 0 });
-    let wanted = |detailing| match detailing {
-        Detailing::Never => false,
-        Detailing::Failing => failing,
-        Detailing::Always => true,
-    };
-    if !wanted(job.details) && !wanted(job.trace) {
+    if !job.details.covers(failing) && !job.trace.covers(failing) {
         return None;
     }
     let threads: Vec<ThreadPath> = ENGINE.threads().iter().map(|t| t.path.clone()).collect();
     let recorded = RECORD.recorded(&threads);
-    let traced = wanted(job.trace);
     Some(Detail {
         threads,
         schedule: recorded.schedule,
         segments_lost: recorded.segments_lost,
-        trace: if traced { recorded.steps } else { Vec::new() },
-        steps_lost: recorded.steps_lost,
         // The template reads the output once the run has ended.
         output: Vec::new(),
         standing: standing(outcome),

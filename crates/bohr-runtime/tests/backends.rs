@@ -3,12 +3,12 @@
 
 mod harness;
 
-use bohr_event::control::{Backend, Outcome, RunReport};
+use bohr_event::control::{Backend, Outcome};
 use bohr_schedule::{Plan, Rule};
-use harness::{Program, Template, job, rules};
+use harness::{Program, Ran, Template, job, rules};
 
 /// The runs of every strategy with one back end.
-fn explore(program: &Program, backend: Backend, runs: u64) -> Vec<RunReport> {
+fn explore(program: &Program, backend: Backend, runs: u64) -> Vec<Ran> {
     let mut template = program.start();
     let mut reports = Vec::new();
     for rule in rules() {
@@ -20,7 +20,7 @@ fn explore(program: &Program, backend: Backend, runs: u64) -> Vec<RunReport> {
 }
 
 /// Runs both and compares whole reports, addresses and outputs included.
-fn agree(program: &Program, runs: u64) -> Vec<RunReport> {
+fn agree(program: &Program, runs: u64) -> Vec<Ran> {
     let fibers = explore(program, Backend::Fibers, runs);
     let threads = explore(program, Backend::Threads, runs);
     for (fiber, thread) in fibers.iter().zip(&threads) {
@@ -33,7 +33,7 @@ fn agree(program: &Program, runs: u64) -> Vec<RunReport> {
 #[test]
 fn a_failing_program_fails_alike() {
     let reports = agree(&Program::compile("lost_update.c"), 15);
-    let failed = |report: &&RunReport| matches!(report.outcome, Outcome::Failed(_));
+    let failed = |report: &&Ran| matches!(report.outcome, Outcome::Failed(_));
     assert!(reports.iter().filter(failed).count() > 5);
 }
 

@@ -15,7 +15,7 @@ fn outcome(program: &Program, way: &str) -> Outcome {
     job.limits.events = 10_000;
     job.limits.milliseconds = 300;
     let mut reports = program.start_with(&[way]).run(&job);
-    reports.remove(0).outcome
+    reports.remove(0).report.outcome
 }
 
 fn failure(program: &Program, way: &str) -> Failure {
@@ -62,7 +62,7 @@ fn the_failing_place_is_in_the_program() {
     let program = Program::compile("failures.c");
     let mut template = program.start_with(&["crash"]);
     let report = template.run(&job(&Plan::new(Rule::Random), 1)).remove(0);
-    let Outcome::Failed(failure) = report.outcome else {
+    let Outcome::Failed(failure) = report.report.outcome else {
         panic!("it crashes")
     };
     let place = failure.place.expect("a crash has a place");

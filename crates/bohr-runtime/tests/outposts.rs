@@ -2,10 +2,10 @@
 
 mod harness;
 
-use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Job, RunReport};
+use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Job};
 use bohr_schedule::Plan;
 use bohr_schedule::search::{DepthFirst, Search};
-use harness::{Program, Template, job};
+use harness::{Program, Ran, Template, job};
 
 /// Runs of a search that are compared.
 const RUNS: usize = 150;
@@ -23,7 +23,7 @@ fn search(
     arguments: &[&str],
     mut search: DepthFirst,
     checkpoints: Checkpoints,
-) -> Vec<(RunReport, ForkPoint)> {
+) -> Vec<(Ran, ForkPoint)> {
     let mut template = Template::start(&program.path, arguments);
     let mut runs = Vec::new();
     while let (Some(plan), true) = (search.next_plan(), runs.len() < RUNS) {
@@ -34,12 +34,12 @@ fn search(
     runs
 }
 
-fn begun_at_turns(runs: &[(RunReport, ForkPoint)]) -> usize {
-    let at_turn = |run: &&(RunReport, ForkPoint)| matches!(run.1, ForkPoint::Turn(_));
+fn begun_at_turns(runs: &[(Ran, ForkPoint)]) -> usize {
+    let at_turn = |run: &&(Ran, ForkPoint)| matches!(run.1, ForkPoint::Turn(_));
     runs.iter().filter(at_turn).count()
 }
 
-fn reports(runs: Vec<(RunReport, ForkPoint)>) -> Vec<RunReport> {
+fn reports(runs: Vec<(Ran, ForkPoint)>) -> Vec<Ran> {
     runs.into_iter().map(|run| run.0).collect()
 }
 

@@ -39,6 +39,7 @@ fn killing_the_template_kills_its_run() {
     let mut template = program.start_with(&["hang"]);
     let mut hanging = job(&Plan::new(Rule::Random), 1);
     hanging.limits.milliseconds = 0;
+    hanging.trace = Detailing::Never;
     template.send(&hanging);
     while std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", template.process()))
         .is_ok_and(|children| children.is_empty())
@@ -81,7 +82,7 @@ fn the_end_of_the_conversation_ends_the_template() {
 fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
     let program = Program::compile("forks.c");
     for report in program.always_succeeds(5) {
-        let detail = report.detail.expect("asked for");
+        let detail = report.report.detail.expect("asked for");
         assert!(detail.notices.contains(&Notice::Process));
     }
 }

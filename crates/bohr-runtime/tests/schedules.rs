@@ -4,13 +4,13 @@ mod harness;
 
 use bohr_event::{
     EventKind, FailureKind, ThreadIndex,
-    control::{Detailing, Outcome, RunReport},
+    control::{Detailing, Outcome},
 };
 use bohr_schedule::{Plan, Rule};
-use harness::{Program, job};
+use harness::{Program, Ran, job};
 use std::collections::BTreeSet;
 
-fn failure(report: &RunReport) -> Option<&FailureKind> {
+fn failure(report: &Ran) -> Option<&FailureKind> {
     match &report.outcome {
         Outcome::Failed(failure) => Some(&failure.kind),
         _ => None,
@@ -35,15 +35,12 @@ fn a_lost_update_is_found_and_replayed() {
     let first = failing[0];
     let detail = first.detail.as_ref().expect("asked for");
     assert_eq!(detail.schedule.events(), first.events);
-    assert_eq!(detail.trace.len() as u64, first.events);
+    assert_eq!(first.trace.len() as u64, first.events);
     let replayed = template.run(&job(&Plan::replay(detail.schedule.clone()), 20));
     for report in &replayed {
         assert_eq!(report.outcome, first.outcome, "replay is exact");
         assert_eq!((report.events, report.hash), (first.events, first.hash));
-        assert_eq!(
-            report.detail.as_ref().expect("asked for").trace,
-            detail.trace
-        );
+        assert_eq!(report.trace, first.trace);
     }
 }
 
@@ -87,8 +84,8 @@ fn tracing_does_not_change_the_run() {
         plan.trace = Detailing::Never;
         plan.details = Detailing::Never;
         let plain = template.run(&plan);
-        let figures = |reports: &[RunReport]| -> Vec<_> {
-            let figure = |r: &RunReport| (r.events, r.switches, r.hash, r.threads);
+        let figures = |reports: &[Ran]| -> Vec<_> {
+            let figure = |r: &Ran| (r.events, r.switches, r.hash, r.threads);
             reports.iter().map(figure).collect()
         };
         assert_eq!(figures(&traced), figures(&plain));
@@ -127,7 +124,7 @@ fn threads_are_named_alike_by_whoever_creates_starts_ends_and_joins_them() {
     let reports = program.always_succeeds(20);
     let mut looks = 0;
     for report in &reports {
-        let trace = &report.detail.as_ref().expect("asked for").trace;
+        let trace = &report.trace;
         let named = |kind: EventKind| {
             let steps = trace.iter().filter(move |step| step.operation.kind == kind);
             steps.map(|step| (step.thread, ThreadIndex::from_object(step.operation.object)))

@@ -4,19 +4,19 @@
 mod harness;
 
 use bohr_event::FailureKind;
-use bohr_event::control::{Outcome, Output, RunReport};
+use bohr_event::control::{Outcome, Output};
 use bohr_schedule::{Plan, Rule};
-use harness::{Program, job, output, rules};
+use harness::{Program, Ran, job, output, rules};
 use std::path::PathBuf;
 
 /// Runs of every strategy, with these arguments.
-fn explore(program: &Program, arguments: &[&str], runs: u64) -> Vec<RunReport> {
+fn explore(program: &Program, arguments: &[&str], runs: u64) -> Vec<Ran> {
     let mut template = program.start_with(arguments);
     let jobs = rules().into_iter().map(|rule| job(&Plan::new(rule), runs));
     jobs.flat_map(|job| template.run(&job)).collect()
 }
 
-fn succeed(reports: &[RunReport]) {
+fn succeed(reports: &[Ran]) {
     for report in reports {
         let code = Outcome::Exited { code: 0 };
         assert_eq!(report.outcome, code, "{}", output(report));

@@ -9,7 +9,7 @@ use crate::format::{
 };
 use crate::{Medium, Sequence, TraceError};
 
-const COLUMN_ORDER: [Column; COLUMNS] = [
+pub(crate) const COLUMN_ORDER: [Column; COLUMNS] = [
     Column::Control,
     Column::Thread,
     Column::Site,

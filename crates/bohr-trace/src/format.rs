@@ -87,6 +87,7 @@
 use crate::TraceError;
 use crate::bytes::{read_u16, read_u32, read_u64};
 use core::fmt;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// Version of the format: the major part changes when old readers cannot read
 /// new files or new readers old ones.
@@ -122,7 +123,8 @@ impl fmt::Display for FormatVersion {
 }
 
 pub(crate) const MAGIC: [u8; 8] = *b"bohr-trc";
-pub(crate) const FILE_HEADER: usize = 64;
+/// Bytes of the file header: all that it takes to tell what else is to be read.
+pub const FILE_HEADER: usize = 64;
 pub(crate) const STATE_AT: usize = 12;
 pub(crate) const OPEN_AT: usize = 16;
 pub(crate) const BLOCKS_AT: usize = 24;
@@ -224,7 +226,6 @@ impl FileHeader {
 
     pub(crate) fn write(&self, bytes: &mut [u8]) {
         let version = FormatVersion::CURRENT;
-        bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..10].copy_from_slice(&version.major.to_le_bytes());
         bytes[10..12].copy_from_slice(&version.minor.to_le_bytes());
         bytes[STATE_AT..OPEN_AT].copy_from_slice(&self.state.to_le_bytes());
@@ -236,6 +237,9 @@ impl FileHeader {
         ] {
             bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
         }
+        // Who is killed in here leaves no trace rather than half a header.
+        compiler_fence(Ordering::Release);
+        bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
     }
 }
 

@@ -35,7 +35,8 @@ pub enum Completeness {
     Complete,
     /// Every event so far: the run still goes on, or its process died.
     Unfinished,
-    /// The file was not allowed to grow, so events at the end are missing.
+    /// Events at the end were not written: the file was not allowed to grow, or
+    /// nobody wanted more.
     Full {
         /// How many.
         lost: u64,
@@ -57,7 +58,7 @@ impl fmt::Display for Completeness {
                 out.write_str("unfinished: the run was cut off, or still goes on")
             }
             Completeness::Full { lost } => {
-                write!(out, "full: {lost} events at the end found no room")
+                write!(out, "cut short: {lost} events at the end were not written")
             }
             Completeness::Truncated { expected, found } => {
                 write!(

@@ -1,12 +1,12 @@
 //! Writes events, from inside the program that makes them: nothing is
 //! allocated after creation, and the only calls out are to the [`Medium`].
 
-use crate::block::seal_events;
+use crate::block::{COLUMN_ORDER, seal_events};
 use crate::bytes::{write_u32, write_u64, write_varint, zigzag};
 use crate::filter::Summary;
 use crate::format::{
     BLOCK_EVENTS, COLUMNS, Column, END_AT, FILE_HEADER, FINISHED, FileHeader, LOST_AT, OPEN_BYTES,
-    OPEN_COUNT_AT, OPEN_NOTE_AT, OPEN_THREAD_AT, RUNNING, STATE_AT, column_at, room,
+    OPEN_COUNT_AT, OPEN_HEADER, OPEN_NOTE_AT, OPEN_THREAD_AT, RUNNING, STATE_AT, column_at, room,
 };
 use crate::note::{CHOICE_NOTE_ROOM, thread_note_room, write_choice, write_thread};
 use crate::predictor::{Context, Predictor, Shape, Slot};
@@ -121,6 +121,37 @@ impl<M: Medium> Writer<M> {
         self.note(CHOICE_NOTE_ROOM, |bytes, distance| {
             write_choice(bytes, distance, thread, number, kind, picked)
         });
+    }
+
+    /// Goes on in another medium, into which all that was written so far is
+    /// copied; hands out the old one. For a process that was cloned in the
+    /// middle of a run and is not to write into its parent's file.
+    ///
+    /// # Errors
+    /// If the medium has no room for it; the writer then stays where it is.
+    pub fn relocate(&mut self, mut medium: M) -> Result<M, NoRoom> {
+        if !medium.grow(self.end) {
+            return Err(NoRoom);
+        }
+        let (from, to) = (self.medium.bytes(), medium.bytes());
+        let mut copy = |at: usize, length: usize| {
+            to[at..at + length].copy_from_slice(&from[at..at + length]);
+        };
+        copy(0, FILE_HEADER + OPEN_HEADER);
+        // Of the open block only what is in use: the rest of it would be pages
+        // that nobody needs.
+        for (column, used) in COLUMN_ORDER.into_iter().zip(self.used) {
+            copy(FILE_HEADER + column_at(column), used);
+        }
+        let sealed = FILE_HEADER + OPEN_BYTES;
+        copy(sealed, self.end - sealed);
+        Ok(core::mem::replace(&mut self.medium, medium))
+    }
+
+    /// Counts events that are not written, because nobody wants them.
+    pub fn leave_out(&mut self, events: u64) {
+        self.lost += events;
+        write_u64(self.medium.bytes(), LOST_AT, self.lost);
     }
 
     /// The medium, to look at what is there so far or to hand it out.
@@ -286,8 +317,7 @@ impl<M: Medium> Writer<M> {
 
     #[cold]
     fn lose(&mut self) {
-        self.lost += 1;
-        write_u64(self.medium.bytes(), LOST_AT, self.lost);
+        self.leave_out(1);
     }
 }
 

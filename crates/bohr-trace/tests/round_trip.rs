@@ -4,8 +4,10 @@ mod runs;
 
 use bohr_event::{ChoiceKind, Place, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_trace::{
-    BlockNumber, Completeness, Note, PlaceTable, Record, Region, RegionKind, RegionTable, Sequence,
-    Table, Trace, Writer, append_table, format::BLOCK_EVENTS, pack,
+    BlockNumber, Completeness, Note, Outline, PlaceTable, Record, Region, RegionKind, RegionTable,
+    Sequence, Table, Trace, Writer, append_table,
+    format::{BLOCK_EVENTS, FILE_HEADER},
+    pack,
 };
 use proptest::prelude::*;
 use runs::{any_run, long_run, write};
@@ -65,6 +67,69 @@ proptest! {
         prop_assert_eq!(again.notes(), trace.notes());
         prop_assert_eq!(read(&again), records);
     }
+}
+
+proptest! {
+    #[test]
+    fn a_trace_goes_on_elsewhere(records in any_run(200), cut in 0usize..200, others in any_run(20)) {
+        let (before, after) = records.split_at(cut.min(records.len()));
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        writer.name_thread(ThreadIndex(1), &[2]);
+        before.iter().for_each(|record| writer.push(record));
+        let mut old = writer.relocate(Vec::new()).unwrap();
+        // Whatever becomes of the old file, the new one is its own.
+        others.iter().zip(&mut old[64..]).for_each(|(_, byte)| *byte ^= 0x55);
+        after.iter().for_each(|record| writer.push(record));
+        let file = writer.finish();
+        let trace = Trace::open(&file).unwrap();
+        prop_assert_eq!(read(&trace), records);
+        prop_assert_eq!(trace.threads().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn header_and_blocks_are_a_packed_trace(records in any_run(100)) {
+        let file = write(&records);
+        let outline = Outline::read(file[..FILE_HEADER].try_into().unwrap()).unwrap();
+        let blocks = outline.blocks().unwrap();
+        let blocks = &file[blocks.start as usize..blocks.end as usize];
+        let packed = [&outline.packed_header()[..], blocks].concat();
+        prop_assert_eq!(pack(&Trace::open(&file).unwrap()).unwrap(), packed);
+    }
+}
+
+#[test]
+fn a_long_trace_goes_on_elsewhere() {
+    let records = long_run(2 * BLOCK_EVENTS + 77, 5);
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    for (number, record) in records.iter().enumerate() {
+        if number % 30_011 == 30_010 {
+            writer.relocate(Vec::new()).unwrap();
+        }
+        writer.push(record);
+    }
+    assert_eq!(read(&Trace::open(&writer.finish()).unwrap()), records);
+}
+
+#[test]
+fn an_unfinished_trace_is_needed_whole() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.push(&long_run(1, 1)[0]);
+    let file = snapshot(writer);
+    let outline = Outline::read(file[..FILE_HEADER].try_into().unwrap()).unwrap();
+    assert_eq!(
+        (outline.blocks(), outline.length()),
+        (None, file.len() as u64)
+    );
+}
+
+#[test]
+fn events_that_nobody_wants_are_counted() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.leave_out(3);
+    writer.leave_out(4);
+    let file = writer.finish();
+    let trace = Trace::open(&file).unwrap();
+    assert_eq!(trace.completeness(), Completeness::Full { lost: 7 });
 }
 
 /// The bytes that a writer leaves behind when its process dies.

@@ -5,9 +5,9 @@ use crate::control::{
     interruption, signature_tag,
 };
 use crate::outcome::Outcome;
-use bohr_event::control::{Detail, Detailing, Job, Outcome as End, Output, RunReport};
+use bohr_event::control::{Detailing, Job, Outcome as End, Output};
 use bohr_explore::bug_file::Races;
-use bohr_explore::{ToldRace, Verdict, Voice, judge, look_closer};
+use bohr_explore::{Ran, ToldRace, Verdict, Voice, judge, look_closer};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Outcome {
         for line in args.omissions.describe(detail) {
             eprintln!("bohr: {line}");
         }
-        if let Some(sentence) = describe_unwatched(unwatched(&job, detail)) {
+        if let Some(sentence) = describe_unwatched(report.missing()) {
             eprintln!("bohr: note: {sentence}");
         }
     }
@@ -94,17 +94,9 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::from(u8::from(verdict.is_some())))
 }
 
-/// Events that were to be looked at for races and were not.
-fn unwatched(job: &Job, detail: &Detail) -> u64 {
-    match job.trace {
-        Detailing::Never => 0,
-        _ => detail.steps_lost,
-    }
-}
-
 fn as_json(
     args: &Args,
-    report: &RunReport,
+    report: &Ran,
     verdict: Option<&Verdict>,
     races: &[ToldRace],
 ) -> serde_json::Value {

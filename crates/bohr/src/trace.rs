@@ -1,19 +1,19 @@
 //! `bohr trace`: every event of a failing run, for people and for other tools.
 
+mod digest;
 mod filter;
 mod store;
 
 use crate::control::{BugArgs, interruption};
 use crate::outcome::{Failure, Outcome};
-use bohr_event::control::Recorded;
-use bohr_explain::Moment;
 use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Names, Trials, write_whole};
+use bohr_explore::{ExploreError, Names, Traced, Trials, write_whole};
 use bohr_export::{Format, export};
 use bohr_schedule::Plan;
 use bohr_trace::Trace;
-use filter::{Filter, Line};
-use std::io::Write;
+use digest::digest;
+use filter::{Filter, Sieve};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -26,6 +26,7 @@ Examples:
   bohr trace cache.bohr --filter thread=0:2,variable=table
   bohr trace cache.bohr --filter line=cache.c:43 --json
   bohr trace cache.bohr --export parquet -o cache.parquet
+  bohr trace cache.bohr --export trace -o cache.trace
 
 The bug is replayed, along its simplified schedule if it has one, and every
 event is kept. docs/trace.md tells what other tools make of an export. Exit
@@ -37,19 +38,34 @@ pub struct Args {
     /// variable=WORD, line=FILE:NUMBER; separated by commas.
     #[arg(long, value_name = "FILTER", default_value = "")]
     filter: Filter,
-    /// Write the whole trace for another tool.
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["filter", "json"], value_parser = format)]
-    export: Option<Format>,
+    /// Write the whole trace for another tool, or as bohr itself keeps it: parquet,
+    /// csv, json, perfetto, trace.
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["filter", "json"], value_parser = form)]
+    export: Option<Form>,
     /// Where the export goes; by default to standard output.
     #[arg(short, long, value_name = "FILE", requires = "export")]
     output: Option<PathBuf>,
 }
 
-fn format(word: &str) -> Result<Format, String> {
+/// What is exported.
+#[derive(Clone, Copy)]
+enum Form {
+    /// The trace itself.
+    Trace,
+    /// For another tool.
+    Other(Format),
+}
+
+fn form(word: &str) -> Result<Form, String> {
     let named = |format: &Format| format.name() == word;
-    let names = Format::ALL.map(Format::name).join(", ");
-    let found = Format::ALL.into_iter().find(named);
-    found.ok_or_else(|| format!("there is no such format; there are {names}"))
+    match Format::ALL.into_iter().find(named) {
+        Some(format) => Ok(Form::Other(format)),
+        None if word == "trace" => Ok(Form::Trace),
+        None => {
+            let names = Format::ALL.map(Format::name).join(", ");
+            Err(format!("there is no such format; there are {names}, trace"))
+        }
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -57,45 +73,68 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let run = record(&bug, &mut trials)?;
-    let mut names = Names::new(trials.atlas_mut(), &run.threads, &run.steps);
+    let Traced { file, threads } = record(&bug, &mut trials)?;
+    let steps = digest(&Trace::open(&file)?)?;
+    let mut names = Names::new(trials.atlas_mut(), &threads, &steps);
     match args.export {
-        Some(format) => write_export(args, format, &run, &mut names)?,
-        None => show(args, &run, &mut names),
+        Some(form) => write_export(args, form, file, &mut names)?,
+        None => show(args, &Trace::open(&file)?, &mut names)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn record(bug: &Bug, trials: &mut Trials<'_>) -> Result<Recorded, Failure> {
+fn record(bug: &Bug, trials: &mut Trials<'_>) -> Result<Traced, Failure> {
     let schedule = bug.simplified.as_ref().unwrap_or(bug.unsimplified());
     let schedule = trials.atlas().inward(schedule);
-    let run = trials.record(&Plan::replay(schedule), bug.seed)?;
+    let run = trials.trace(&Plan::replay(schedule), bug.seed)?;
     Ok(run.ok_or(ExploreError::NotReproduced)?)
 }
 
-fn show(args: &Args, run: &Recorded, names: &mut Names<'_>) {
-    let events = 0..run.steps.len();
-    let lines = events.map(|event| Line::of(event, &Moment::at(run, event), names));
-    let lines = lines.filter(|line| args.filter.admits(line));
-    match args.subject.json {
-        true => {
-            let lines: Vec<Line> = lines.collect();
-            println!("{}", serde_json::json!({ "events": lines }));
-        }
-        false => lines.for_each(|line| println!("{line}")),
+fn show(args: &Args, trace: &Trace<'_>, names: &mut Names<'_>) -> Result<(), Failure> {
+    let mut sieve = Sieve::new(&args.filter, names);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut written = Ok(());
+    let mut first = true;
+    for event in trace.events() {
+        let (sequence, record) = event?;
+        let Some(line) = sieve.line(sequence, &record) else {
+            continue;
+        };
+        written = written.and_then(|()| match args.subject.json {
+            true => {
+                let before = if std::mem::take(&mut first) {
+                    "{\"events\":["
+                } else {
+                    ","
+                };
+                write!(out, "{before}{}", serde_json::json!(line))
+            }
+            false => writeln!(out, "{line}"),
+        });
     }
+    if args.subject.json {
+        let before = if first { "{\"events\":[" } else { "" };
+        written = written.and_then(|()| writeln!(out, "{before}]}}"));
+    }
+    let written = written.and_then(|()| out.flush());
+    Ok(written.map_err(bohr_export::ExportError::Write)?)
 }
 
 fn write_export(
     args: &Args,
-    format: Format,
-    run: &Recorded,
+    form: Form,
+    file: Vec<u8>,
     names: &mut Names<'_>,
 ) -> Result<(), Failure> {
-    let file = store::store(run, names)?;
-    let trace = Trace::open(&file)?;
-    let mut bytes = Vec::new();
-    export(&trace, format, &mut bytes)?;
+    let file = store::label(file, names)?;
+    let bytes = match form {
+        Form::Trace => file,
+        Form::Other(format) => {
+            let mut bytes = Vec::new();
+            export(&Trace::open(&file)?, format, &mut bytes)?;
+            bytes
+        }
+    };
     match &args.output {
         Some(path) => write_whole(path, &bytes).map_err(|source| ExploreError::File {
             path: path.clone(),

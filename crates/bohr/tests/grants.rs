@@ -4,8 +4,8 @@
 mod controlled;
 
 use bohr_event::FailureKind;
-use bohr_event::control::{Detailing, Job, Outcome, RunReport};
-use bohr_explore::{Subject, Voice, bug_file::Invocation, inspect};
+use bohr_event::control::{Detailing, Job, Outcome};
+use bohr_explore::{Ran, Subject, Voice, bug_file::Invocation, inspect};
 use bohr_schedule::{Plan, Rule};
 use controlled::Folder;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ fn subject(folder: &Folder, length: &str) -> Subject {
 }
 
 /// The runs of `seeds` seeds by this plan, traced or not.
-fn runs(subject: &Subject, plan: &Plan, seeds: u64, trace: Detailing) -> Vec<RunReport> {
+fn runs(subject: &Subject, plan: &Plan, seeds: u64, trace: Detailing) -> Vec<Ran> {
     let go_on = || true;
     let mut server = subject.serve(Voice::Muted, &go_on).expect("a server");
     let job = Job {
@@ -46,7 +46,7 @@ fn runs(subject: &Subject, plan: &Plan, seeds: u64, trace: Detailing) -> Vec<Run
 
 /// What must not depend on how events are counted. Anchors count visits, which
 /// only a trace can tell.
-fn essence(report: &RunReport) -> (Outcome, u64, u64, Vec<(String, u64)>) {
+fn essence(report: &Ran) -> (Outcome, u64, u64, Vec<(String, u64)>) {
     let detail = report.detail.as_ref().expect("asked for");
     let segments = detail.schedule.segments().iter();
     let lengths = segments.map(|segment| (segment.thread.to_string(), segment.events));
@@ -78,16 +78,14 @@ fn counted_and_announced_runs_are_equal() {
         let counted = runs(&subject, &plan, 8, Detailing::Never);
         for (traced, counted) in traced.iter().zip(&counted) {
             assert_eq!(essence(traced), essence(counted));
-            let detail = traced.detail.as_ref().expect("asked for");
-            assert_eq!(detail.trace.len() as u64, traced.events);
+            assert_eq!(traced.steps().len() as u64, traced.events);
             // Exact replay checks the place at which every segment ends.
-            let plan = Plan::replay(detail.schedule.clone());
+            let plan = Plan::replay(traced.schedule());
             for trace in [Detailing::Never, Detailing::Always] {
                 let replayed = &runs(&subject, &plan, 1, trace)[0];
                 assert_eq!(essence(replayed), essence(traced));
                 if trace == Detailing::Always {
-                    let replayed = replayed.detail.as_ref().expect("asked for");
-                    assert_eq!(replayed.trace, detail.trace);
+                    assert_eq!(replayed.steps(), traced.steps());
                 }
             }
             freed_early += usize::from(matches!(

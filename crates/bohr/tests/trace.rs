@@ -2,6 +2,7 @@
 
 mod controlled;
 
+use bohr_trace::{Completeness, Trace};
 use controlled::Folder;
 
 fn found() -> Folder {
@@ -30,6 +31,16 @@ fn a_filter_shows_what_it_admits_and_nothing_else() {
         assert_eq!(event["variable"], "balance");
         assert!(all.contains(event));
     }
+    // Both have read the same and write the same: one update is lost.
+    let values = |kind: &str| -> Vec<u64> {
+        let events = trace(&format!("variable=balance,kind={kind}")).into_iter();
+        events
+            .map(|event| event["value"].as_u64().unwrap())
+            .collect()
+    };
+    let (read, written) = (values("read"), values("write"));
+    assert_eq!(read[0], read[1], "{read:?}");
+    assert_eq!(written, [read[0] + 1, read[0] + 1]);
     let by_thread = ["0", "0:1", "0:2"].map(|thread| trace(&format!("thread={thread}")).len());
     assert_eq!(by_thread.iter().sum::<usize>(), all.len());
     let line = writes[0]["line"].as_str().unwrap();
@@ -62,6 +73,19 @@ fn an_export_has_every_event_by_name() {
         "trace.parquet",
     ];
     folder.bohr(&words).expect(0);
+    let words = [
+        "trace",
+        "program.bohr",
+        "--export",
+        "trace",
+        "-o",
+        "own.trace",
+    ];
+    folder.bohr(&words).expect(0);
+    let own = std::fs::read(folder.path("own.trace")).unwrap();
+    let own = Trace::open(&own).unwrap();
+    assert_eq!(own.len(), events as u64);
+    assert_eq!(own.completeness(), Completeness::Complete);
     let bytes = std::fs::read(folder.path("trace.parquet")).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
 }

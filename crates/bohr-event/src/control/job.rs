@@ -1,7 +1,7 @@
 //! What the explorer wants run, and how.
 
 use super::{Omissions, Probes};
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 /// One job: the runs with seeds `first_seed`, `first_seed + stride`, …
@@ -19,10 +19,12 @@ pub struct Job {
     pub stop_at_failure: bool,
     /// How threads are run.
     pub backend: Backend,
-    /// Which runs report their events.
+    /// Of which runs the explorer wants the trace.
     pub trace: Detailing,
-    /// At most this many events are kept of a run; the rest is counted.
+    /// At most this many events are written of a run; the rest is counted.
     pub trace_limit: u64,
+    /// The file that traces go to, by a path that the target can open now.
+    pub store: String,
     /// Which runs report their schedule, output and what the strategy learnt.
     pub details: Detailing,
     /// Where the output of the runs goes.
@@ -66,6 +68,18 @@ pub enum Detailing {
     Failing,
     /// All.
     Always,
+}
+
+impl Detailing {
+    /// Whether a run is among them, failed or not.
+    #[must_use]
+    pub fn covers(self, failed: bool) -> bool {
+        match self {
+            Detailing::Never => false,
+            Detailing::Failing => failed,
+            Detailing::Always => true,
+        }
+    }
 }
 
 /// What the target's threads run on.

@@ -45,6 +45,9 @@ pub struct RunReport {
     pub hash: u64,
     /// As the job asked for it.
     pub detail: Option<Detail>,
+    /// Where in the job's [store](super::Job::store) the run's trace begins. It
+    /// is there even if the run was killed, and says itself whether it is whole.
+    pub trace: Option<u64>,
 }
 
 /// How a run ended.
@@ -101,14 +104,10 @@ pub struct ThreadState {
 pub struct Detail {
     /// Paths by thread index.
     pub threads: Vec<ThreadPath>,
-    /// The schedule as it was executed.
+    /// The schedule as it was executed, without anchors: those need the events.
     pub schedule: Schedule<PlaceNumber>,
     /// Segments that did not fit and are missing at the end of `schedule`.
     pub segments_lost: u64,
-    /// The events, in order.
-    pub trace: Vec<Step>,
-    /// Events that did not fit and are missing at the end of `trace`.
-    pub steps_lost: u64,
     /// Captured output.
     pub output: Vec<u8>,
     /// Of a run that its strategy stopped: where every thread stood, and what it

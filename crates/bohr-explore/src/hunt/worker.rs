@@ -7,11 +7,12 @@ use crate::atlas::Atlas;
 use crate::bug_file::{Bug, Races};
 use crate::error::ExploreError;
 use crate::race;
+use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
 use crate::verdict::{Verdict, judge};
-use bohr_event::control::{Checkpoints, Detailing, Job, RunReport};
+use bohr_event::control::{Checkpoints, Detailing, Job};
 use std::ops::ControlFlow;
 
 /// Events of a run that teach something; the rest of a long run is more of the same.
@@ -174,7 +175,7 @@ impl Desk<'_> {
     fn take(
         &mut self,
         batch: &Batch,
-        report: &RunReport,
+        report: &Ran,
         finished: &mut Finished,
     ) -> Result<(), ExploreError> {
         ExploreError::if_broken(report)?;
@@ -189,17 +190,15 @@ impl Desk<'_> {
             finished.notices.extend(&detail.notices);
             finished.learnt.clone_from(&detail.learnt);
             if self.subject.oracle.needs_events() {
-                finished.unwatched = finished.unwatched.max(detail.steps_lost);
+                finished.unwatched = finished.unwatched.max(report.missing());
             }
         }
         if batch.lesson && run == batch.runs.start {
             let detail = report.detail.as_ref();
-            let (trace, threads) = detail.map_or((&[][..], &[][..]), |detail| {
-                (&detail.trace, &detail.threads)
-            });
-            finished.pairs = self.agenda.learn(trace, threads);
-            if let (Some(detail), Races::Reported) = (detail, self.subject.oracle.races) {
-                finished.races = race::tell(detail, &mut self.atlas);
+            let threads = detail.map_or(&[][..], |detail| &detail.threads);
+            finished.pairs = self.agenda.learn(report.steps(), threads);
+            if self.subject.oracle.races == Races::Reported {
+                finished.races = race::tell(report, &mut self.atlas);
             }
         }
         if let Some(verdict) = judge(report, &self.subject.oracle, &mut self.atlas) {
@@ -211,10 +210,8 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn bug(&self, strategy: StrategyName, report: &RunReport, verdict: Verdict) -> Bug {
+    fn bug(&self, strategy: StrategyName, report: &Ran, verdict: Verdict) -> Bug {
         let subject = self.subject;
-        let detail = report.detail.as_ref();
-        let schedule = detail.map(|detail| self.atlas.outward(&detail.schedule));
         Bug {
             writer: env!("CARGO_PKG_VERSION").to_string(),
             program: subject.target.identity.clone(),
@@ -230,7 +227,7 @@ impl Desk<'_> {
             threads: verdict.threads,
             thread_count: report.threads,
             events: report.events,
-            schedule: schedule.unwrap_or_default(),
+            schedule: self.atlas.outward(&report.schedule()),
             sources: Vec::new(),
             reduced: None,
             simplified: None,

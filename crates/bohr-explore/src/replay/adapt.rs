@@ -5,11 +5,12 @@ use super::repeat;
 use crate::atlas::Atlas;
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
+use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::sources::{self, Source};
 use crate::subject::Subject;
 use crate::verdict::{Verdict, judge};
-use bohr_event::control::{Detailing, Job, RunReport};
+use bohr_event::control::{Detailing, Job};
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_schedule::{Fidelity, Follow, Followed, Plan, Rule, read_report};
 
@@ -119,7 +120,7 @@ fn places(
     repeat(server, job, go_on, |report| {
         if let Some(detail) = &report.detail {
             atlas.update(&detail.objects);
-            trace.extend(&detail.trace);
+            trace.extend(report.steps());
         }
         Ok(())
     })?;
@@ -154,7 +155,7 @@ fn consider(
     result: &mut Adaptation,
     old: &Bug,
     subject: &Subject,
-    report: &RunReport,
+    report: &Ran,
     verdict: Verdict,
     (atlas, present): (&Atlas, &[Source]),
 ) {
@@ -164,10 +165,6 @@ fn consider(
         return;
     }
     result.same = same;
-    let schedule = report
-        .detail
-        .as_ref()
-        .map(|detail| atlas.outward(&detail.schedule));
     result.bug = Some(Bug {
         program: subject.target.identity.clone(),
         strategy: "adapt".to_string(),
@@ -178,7 +175,7 @@ fn consider(
         threads: verdict.threads,
         thread_count: report.threads,
         events: report.events,
-        schedule: schedule.unwrap_or_default(),
+        schedule: atlas.outward(&report.schedule()),
         sources: present.to_vec(),
         reduced: None,
         simplified: None,

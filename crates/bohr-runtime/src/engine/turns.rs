@@ -180,7 +180,7 @@ impl Engine {
         before: ThreadIndex,
         after: ThreadIndex,
     ) -> (&'static Thread, &'static Thread) {
-        RECORD.switch(before, after, self.settled.get(), self.last_place());
+        RECORD.switch(before, after, self.settled.get());
         self.current.set(after);
         self.switched_at.set(self.settled.get());
         CALL_SITE.set(0);

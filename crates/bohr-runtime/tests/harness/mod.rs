@@ -9,11 +9,16 @@ use bohr_event::control::{
     Output, Policy, Probes, Ready, Reply, Request, RunReport, frame, frame_length, message,
 };
 use bohr_schedule::{Branch, Plan, Rule, Turn};
+use bohr_trace::{Completeness, Outline, Record, Trace, format::FILE_HEADER};
 use std::{
+    fs::File,
     io::{Read, Write},
+    ops::Deref,
     os::{
+        fd::AsRawFd,
         linux::net::SocketAddrExt,
         unix::{
+            fs::FileExt,
             net::{SocketAddr, UnixListener, UnixStream},
             process::CommandExt,
         },
@@ -97,7 +102,7 @@ impl Program {
     }
 
     /// Runs seeds `0..runs` of every strategy, with full detail.
-    pub fn explore(&self, runs: u64) -> Vec<RunReport> {
+    pub fn explore(&self, runs: u64) -> Vec<Ran> {
         let mut template = self.start();
         let mut reports = Vec::new();
         for rule in rules() {
@@ -107,7 +112,7 @@ impl Program {
     }
 
     /// Every run of every strategy must end with exit code 0.
-    pub fn always_succeeds(&self, runs: u64) -> Vec<RunReport> {
+    pub fn always_succeeds(&self, runs: u64) -> Vec<Ran> {
         let reports = self.explore(runs);
         for report in &reports {
             assert_eq!(
@@ -123,7 +128,7 @@ impl Program {
 }
 
 /// What a run wrote.
-pub fn output(report: &RunReport) -> String {
+pub fn output(report: &Ran) -> String {
     let bytes = report
         .detail
         .as_ref()
@@ -154,7 +159,8 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         stop_at_failure: false,
         backend: Backend::Fibers,
         trace: Detailing::Always,
-        trace_limit: 1 << 20,
+        trace_limit: u64::MAX,
+        store: String::new(),
         details: Detailing::Always,
         output: Output::Capture { limit: 1 << 20 },
         limits: Limits {
@@ -175,6 +181,48 @@ pub fn first_turns(count: usize) -> Plan {
         turns: vec![Turn::Thread(ThreadIndex::MAIN); count],
         asleep: Vec::new(),
     }))
+}
+
+/// A report, and the events that the run has left in its trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    pub report: RunReport,
+    pub trace: Vec<Record>,
+    pub completeness: Option<Completeness>,
+}
+
+impl Ran {
+    fn new(report: RunReport, store: &File) -> Ran {
+        let mut ran = Ran {
+            trace: Vec::new(),
+            completeness: None,
+            // Where in the file it was says nothing about the run.
+            report: RunReport {
+                trace: None,
+                ..report
+            },
+        };
+        if let Some(offset) = report.trace {
+            let mut header = [0; FILE_HEADER];
+            store.read_exact_at(&mut header, offset).expect("a header");
+            let outline = Outline::read(&header).expect("a trace");
+            let mut bytes = vec![0; outline.length() as usize];
+            store.read_exact_at(&mut bytes, offset).expect("all of it");
+            let trace = Trace::open(&bytes).expect("a trace");
+            let events = trace.events().map(|event| event.expect("an event").1);
+            ran.trace = events.collect();
+            ran.completeness = Some(trace.completeness());
+        }
+        ran
+    }
+}
+
+impl Deref for Ran {
+    type Target = RunReport;
+
+    fn deref(&self) -> &RunReport {
+        &self.report
+    }
 }
 
 /// A running template; killed with its runs when dropped.
@@ -246,15 +294,20 @@ impl Template {
     }
 
     /// Does a job to its end.
-    pub fn run(&mut self, job: &Job) -> Vec<RunReport> {
-        self.send(job);
+    pub fn run(&mut self, job: &Job) -> Vec<Ran> {
+        let store = tempfile::tempfile().expect("a file for traces");
+        self.send(&Job {
+            store: format!("/proc/{}/fd/{}", std::process::id(), store.as_raw_fd()),
+            ..job.clone()
+        });
         let mut reports = Vec::new();
         loop {
             match self.receive() {
                 Reply::Runs(runs) => reports.extend(runs),
                 Reply::Done(point) => {
                     self.point = Some(point);
-                    return reports;
+                    let ran = reports.into_iter().map(|report| Ran::new(report, &store));
+                    return ran.collect();
                 }
                 other => panic!("unexpected: {other:?}"),
             }

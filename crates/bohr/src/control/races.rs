@@ -1,7 +1,7 @@
 //! Data races: whether they count, and what is said about them.
 
+use bohr_explore::ToldRace;
 use bohr_explore::bug_file::Races;
-use bohr_explore::{TRACE_LIMIT, ToldRace};
 use std::fmt::Write;
 
 /// Races that are shown; the rest is counted.
@@ -49,8 +49,8 @@ pub fn describe_races<'a>(races: impl IntoIterator<Item = &'a ToldRace>) -> Stri
 pub fn describe_unwatched(events: u64) -> Option<String> {
     (events > 0).then(|| {
         format!(
-            "races were looked for in the first {TRACE_LIMIT} events of a run only, \
-             and {events} more came: give the program less to do"
+            "the last {events} events of a run found no room in its trace, and no races were \
+             looked for in them: set TMPDIR to a directory with more"
         )
     })
 }

@@ -1,52 +1,111 @@
 //! One event on one line, and which of them are shown.
 
-use bohr_explain::Moment;
-use bohr_explore::Names;
+use bohr_event::{EventKind, Operation, PlaceNumber};
+use bohr_explore::{Names, Spot};
+use bohr_trace::{Record, Sequence};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
 /// An event in words.
 #[derive(Serialize)]
 pub struct Line {
-    sequence: usize,
+    sequence: u64,
     thread: String,
     kind: String,
     verb: &'static str,
     variable: String,
     size: u32,
+    value: Option<u64>,
     function: Option<String>,
     line: Option<String>,
 }
 
-impl Line {
-    /// The event at this position of a run.
-    pub fn of(sequence: usize, moment: &Moment, names: &mut Names<'_>) -> Line {
-        let operation = &moment.operation;
-        let spot = names.spot(operation.place);
-        Line {
-            sequence,
-            thread: moment.thread.to_string(),
+/// Turns events into lines, those that a filter admits. A long run is about few
+/// places and variables, so each is named, and held against the filter, once.
+pub struct Sieve<'f, 'n, 'a> {
+    filter: &'f Filter,
+    names: &'n mut Names<'a>,
+    places: HashMap<PlaceNumber, (Spot, bool)>,
+    variables: HashMap<(PlaceNumber, u64), (String, bool)>,
+}
+
+impl<'f, 'n, 'a> Sieve<'f, 'n, 'a> {
+    /// Of this filter, with these names.
+    pub fn new(filter: &'f Filter, names: &'n mut Names<'a>) -> Sieve<'f, 'n, 'a> {
+        Sieve {
+            filter,
+            names,
+            places: HashMap::new(),
+            variables: HashMap::new(),
+        }
+    }
+
+    /// The event in words, if it is to be shown.
+    pub fn line(&mut self, sequence: Sequence, record: &Record) -> Option<Line> {
+        let (filter, operation) = (self.filter, &record.operation);
+        let admitted = filter.admits_kind(operation.kind)
+            && self.place(operation.place).1
+            && self.variable(operation).1;
+        let thread = admitted.then(|| self.names.thread(record.thread))?;
+        if !filter.admits_thread(&thread) {
+            return None;
+        }
+        let variable = self.variable(operation).0.clone();
+        let spot = self.place(operation.place).0.clone();
+        Some(Line {
+            sequence: sequence.0,
+            thread,
             kind: operation.kind.to_string(),
             verb: operation.kind.verb(),
-            variable: match operation.kind.takes_object() {
-                true => names.object(operation),
-                false => String::new(),
-            },
+            variable,
             size: operation.size,
+            value: record.value,
             function: spot.function,
             line: spot.line,
-        }
+        })
+    }
+
+    fn place(&mut self, place: PlaceNumber) -> &(Spot, bool) {
+        self.places.entry(place).or_insert_with(|| {
+            let spot = self.names.spot(place);
+            let admitted = self
+                .filter
+                .admits_line(spot.line.as_deref().unwrap_or_default());
+            (spot, admitted)
+        })
+    }
+
+    fn variable(&mut self, operation: &Operation) -> &(String, bool) {
+        let key = (operation.place, operation.object);
+        self.variables.entry(key).or_insert_with(|| {
+            let name = match operation.kind.takes_object() {
+                true => self.names.object(operation),
+                false => String::new(),
+            };
+            let admitted = self.filter.admits_variable(&name);
+            (name, admitted)
+        })
     }
 }
 
 impl fmt::Display for Line {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let thread = format!("thread {}", self.thread);
-        let deed = format!("{} {}", self.verb, self.variable);
+        let value = self.value.map(written).unwrap_or_default();
+        let deed = format!("{} {}{value}", self.verb, self.variable);
         let place = self.line.as_deref().or(self.function.as_deref());
         let place = place.unwrap_or("?");
         write!(out, "{:>8}  {thread:12}  {deed:40}  {place}", self.sequence)
+    }
+}
+
+/// A value, as people write numbers or addresses.
+fn written(value: u64) -> String {
+    match u32::try_from(value) {
+        Ok(number) => format!(" = {number}"),
+        Err(_) => format!(" = {value:#x}"),
     }
 }
 
@@ -54,26 +113,28 @@ impl fmt::Display for Line {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     thread: Option<String>,
-    kind: Option<String>,
+    kind: Option<EventKind>,
     variable: Option<String>,
     line: Option<String>,
 }
 
 impl Filter {
-    /// Whether all of it holds.
-    pub fn admits(&self, line: &Line) -> bool {
-        let is = |wanted: &Option<String>, found: &str| {
-            wanted.as_ref().is_none_or(|wanted| wanted == found)
-        };
-        let place = line.line.as_deref().unwrap_or_default();
-        let variable = self.variable.as_deref();
-        is(&self.thread, &line.thread)
-            && is(&self.kind, &line.kind)
-            && variable.is_none_or(|wanted| has_word(&line.variable, wanted))
-            && self
-                .line
-                .as_deref()
-                .is_none_or(|wanted| is_at(place, wanted))
+    fn admits_thread(&self, thread: &str) -> bool {
+        self.thread.as_deref().is_none_or(|wanted| wanted == thread)
+    }
+
+    fn admits_kind(&self, kind: EventKind) -> bool {
+        self.kind.is_none_or(|wanted| wanted == kind)
+    }
+
+    fn admits_variable(&self, name: &str) -> bool {
+        let wanted = self.variable.as_deref();
+        wanted.is_none_or(|wanted| has_word(name, wanted))
+    }
+
+    fn admits_line(&self, place: &str) -> bool {
+        let wanted = self.line.as_deref();
+        wanted.is_none_or(|wanted| is_at(place, wanted))
     }
 }
 
@@ -96,42 +157,36 @@ impl FromStr for Filter {
         let mut filter = Filter::default();
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            let field = match key {
-                "thread" => &mut filter.thread,
-                "kind" => &mut filter.kind,
-                "variable" => &mut filter.variable,
-                "line" => &mut filter.line,
+            let told_before = match key {
+                "thread" => filter.thread.replace(value.to_string()).is_some(),
+                "kind" => filter.kind.replace(kind(value)?).is_some(),
+                "variable" => filter.variable.replace(value.to_string()).is_some(),
+                "line" => filter.line.replace(value.to_string()).is_some(),
                 _ => return Err(format!("`{key}` is not thread, kind, variable or line")),
             };
-            if value.is_empty() || field.is_some() {
+            if value.is_empty() || told_before {
                 return Err(format!("`{key}` wants one value, as in {key}=VALUE"));
             }
-            *field = Some(value.to_string());
         }
         Ok(filter)
     }
+}
+
+/// The kind of event with this name.
+fn kind(word: &str) -> Result<EventKind, String> {
+    let named = |kind: &EventKind| kind.to_string() == word;
+    EventKind::ALL.into_iter().find(named).ok_or_else(|| {
+        let names = EventKind::ALL.map(|kind| kind.to_string()).join(", ");
+        format!("there is no kind of event `{word}`; there are {names}")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(thread: &str, kind: &str, variable: &str, place: &str) -> Line {
-        Line {
-            sequence: 3,
-            thread: thread.to_string(),
-            kind: kind.to_string(),
-            verb: "reads",
-            variable: variable.to_string(),
-            size: 4,
-            function: None,
-            line: Some(place.to_string()),
-        }
-    }
-
     #[test]
     fn all_of_a_filter_has_to_hold() {
-        let event = line("0:2", "read", "account.balance", "src/bank.c:43");
         for (text, admits) in [
             ("", true),
             ("thread=0:2", true),
@@ -146,13 +201,23 @@ mod tests {
             ("thread=0:2,kind=write", false),
         ] {
             let filter: Filter = text.parse().unwrap();
-            assert_eq!(filter.admits(&event), admits, "{text}");
+            let admitted = filter.admits_thread("0:2")
+                && filter.admits_kind(EventKind::Read)
+                && filter.admits_variable("account.balance")
+                && filter.admits_line("src/bank.c:43");
+            assert_eq!(admitted, admits, "{text}");
         }
     }
 
     #[test]
+    fn values_are_numbers_or_addresses() {
+        assert_eq!(written(17), " = 17");
+        assert_eq!(written(0x2000_0000_0040), " = 0x200000000040");
+    }
+
+    #[test]
     fn words_that_are_no_filter_are_refused() {
-        for text in ["tread=0", "thread", "thread=", "line=1,line=2"] {
+        for text in ["tread=0", "thread", "thread=", "line=1,line=2", "kind=writ"] {
             assert!(text.parse::<Filter>().is_err(), "{text}");
         }
     }

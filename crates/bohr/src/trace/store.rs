@@ -1,25 +1,14 @@
-//! A recorded run as a trace file, with the names of its variables and places.
+//! A trace with the names of its variables and places, as one file.
 
 use crate::outcome::Failure;
-use bohr_event::ThreadIndex;
-use bohr_event::control::Recorded;
-use bohr_explore::{ExploreError, Names};
-use bohr_trace::{Labels, Record, Table, Writer, append_table};
+use bohr_explore::Names;
+use bohr_trace::{Labels, Table, Trace, append_table};
 
-/// Writes every event and what people call what it is about.
-pub fn store(run: &Recorded, names: &mut Names<'_>) -> Result<Vec<u8>, Failure> {
-    let mut writer = Writer::new(Vec::new()).map_err(|_| ExploreError::NotReproduced)?;
-    for (index, path) in (0u32..).zip(&run.threads) {
-        writer.name_thread(ThreadIndex(index), path.steps());
-    }
+/// Adds what people call what the events are about.
+pub fn label(mut file: Vec<u8>, names: &mut Names<'_>) -> Result<Vec<u8>, Failure> {
     let mut labels = Labels::default();
-    for step in &run.steps {
-        let operation = step.operation;
-        writer.push(&Record {
-            thread: step.thread,
-            operation,
-            value: None,
-        });
+    for event in Trace::open(&file)?.events() {
+        let operation = event?.1.operation;
         labels
             .places
             .entry(operation.place)
@@ -29,7 +18,6 @@ pub fn store(run: &Recorded, names: &mut Names<'_>) -> Result<Vec<u8>, Failure> 
             .entry(operation.object)
             .or_insert_with(|| names.object(&operation));
     }
-    let mut file = writer.finish();
     append_table(&mut file, &Table::Labels(labels))?;
     Ok(file)
 }
