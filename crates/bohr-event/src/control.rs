@@ -185,6 +185,7 @@ mod tests {
                     switches: 0,
                     threads: 1,
                     hash: seed,
+                    rewound: true,
                     detail: Some(Detail {
                         output,
                         ..Detail::default()

@@ -86,6 +86,8 @@ pub struct Hunt {
     /// Whether runs of a search may begin in the middle of earlier ones, which
     /// changes nothing but the time that they take.
     pub checkpoints: bool,
+    /// Whether a process may make many runs one after the other, likewise.
+    pub rewind: bool,
 }
 
 /// A bug with what is known about its reproduction.

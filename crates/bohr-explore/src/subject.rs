@@ -131,6 +131,7 @@ impl Subject {
             limits: self.limits,
             policy: self.policy,
             hold: false,
+            rewind: true,
             without: Omissions::default(),
             probes: Probes::default(),
             checkpoints: Checkpoints::Never,

@@ -5,6 +5,7 @@
 //! ```text
 //!   0x1001_0000_0000  trace      the file that events are written to, mapped
 //!   0x1100_0000_0000  arena      the runtime's own memory
+//!   0x1180_0000_0000  rewinder   what puts the memory of runs back, and its copies
 //!   0x1200_0000_0000  main       stack of the main thread
 //!   0x1300_0000_0000  stacks     one slot per thread
 //!   0x1380_0000_0000  large      the same for threads that ask for more than usual
@@ -22,6 +23,13 @@ pub const TRACE_HALF: usize = (ARENA - TRACE) / 2;
 pub const ARENA: usize = 0x1100_0000_0000;
 /// Address space of the arena; pages are taken as they are used.
 pub const ARENA_LENGTH: usize = 64 << 30;
+
+/// What puts the memory of a run back.
+pub const REWINDER: usize = 0x1180_0000_0000;
+/// Its stack.
+pub const REWINDER_STACK: usize = 0x1181_0000_0000;
+/// Copies of pages.
+pub const COPIES: usize = 0x1182_0000_0000;
 
 /// Lowest address of the main thread's stack.
 pub const MAIN_STACK: usize = 0x1200_0000_0000;

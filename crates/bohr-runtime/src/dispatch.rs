@@ -6,7 +6,12 @@
 //! that made the call, so it can wait there as any interposed call does. Where
 //! the kernel does not offer it, such calls block the whole run.
 
-use crate::{control, faults, objects::OBJECTS, obstacles, system, system_calls};
+use crate::{
+    control, faults,
+    footprint::{self, mappings},
+    objects::OBJECTS,
+    obstacles, system, system_calls,
+};
 use core::{
     ffi::c_void,
     sync::atomic::{AtomicU8, Ordering},
@@ -61,6 +66,12 @@ pub fn end() {
 
 /// Calls of the C library that the runtime makes go straight to the kernel.
 pub fn directly<R>(action: impl FnOnce() -> R) -> R {
+    footprint::leave();
+    in_passing(action)
+}
+
+/// The same for calls that leave nothing behind in this process.
+pub fn in_passing<R>(action: impl FnOnce() -> R) -> R {
     let before = SELECTOR.swap(ALLOW, Ordering::Relaxed);
     let result = action();
     SELECTOR.store(before, Ordering::Relaxed);
@@ -132,9 +143,23 @@ fn handle(call: &mut Call) {
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => call.repeat(),
         _ => {
             let answer = system_calls::answer(number, arguments, call.place());
-            // SAFETY: what the C library asked for.
-            let answer = answer.unwrap_or_else(|| unsafe { system::call(number, arguments) });
-            call.answer(answer);
+            call.answer(answer.unwrap_or_else(|| pass_on(number, arguments)));
         }
     }
+}
+
+/// The kernel's answer to a call.
+fn pass_on(number: i64, arguments: [usize; 6]) -> isize {
+    let of_this_run = mappings::concerns(number, arguments);
+    // SAFETY: what the C library asked for.
+    let answer = unsafe {
+        match of_this_run || footprint::only_asks(number, arguments) {
+            true => system::call_in_passing(number, arguments),
+            false => system::call(number, arguments),
+        }
+    };
+    if of_this_run {
+        mappings::note(number, arguments, answer);
+    }
+    answer
 }

@@ -18,7 +18,7 @@ pub mod shadow;
 
 pub use block::{Header, State};
 
-use crate::{addresses, carrier::CarrierOnly, control};
+use crate::{addresses, carrier::CarrierOnly, control, rewind};
 use alloc::vec::Vec;
 use block::SIZE as HEADER;
 use bohr_event::ThreadIndex;
@@ -131,8 +131,17 @@ fn region(number: usize) -> Option<&'static mut Region> {
             return None;
         }
         word.set(word.get() | bit);
+        rewind::note_region(start);
     }
     Some(Region::at(start))
+}
+
+/// Has the region around an address ready, if it is one of the heap.
+pub fn map_ahead(address: usize) {
+    if addresses::in_heap(address) {
+        // Where there is no address space, its first use will tell.
+        region((address - addresses::HEAP) / addresses::HEAP_REGION);
+    }
 }
 
 /// A block of at least `size` bytes, aligned to `alignment`, a power of two.

@@ -2,15 +2,22 @@
 //! is shared by the two processes, so what a run wrote is there even if it is
 //! killed right afterwards.
 
-use crate::system;
+use crate::{
+    rewind::{MOST_PAGES, MOST_RUNS},
+    system,
+};
 use bohr_event::control::{Detail, Obstacle, Outcome, Request};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Room for what a run has to say: address space, not memory.
 const LENGTH: usize = 1 << 30;
 
+/// Offset of the figures of runs that were undone.
+const UNDONE: usize = 4096;
+/// Offset of the list of pages that runs write to.
+const LEARNT: usize = UNDONE + MOST_RUNS as usize * size_of::<Summary>();
 /// Offset of the encoded part.
-const BODY: usize = 4096;
+const BODY: usize = (LEARNT + MOST_PAGES * size_of::<AtomicUsize>()).next_multiple_of(4096);
 
 /// The numbers that every run leaves.
 #[repr(C)]
@@ -27,9 +34,16 @@ struct Figures {
     obstacle: AtomicU32,
     /// Bytes of the request that an outpost has handed back.
     handed: AtomicU64,
+    /// Runs that a clone has done with and undone.
+    undone: AtomicU64,
+    /// It has ended after the last of them.
+    rested: AtomicBool,
+    /// How many pages are known to be written to.
+    learnt: AtomicU64,
 }
 
 /// The numbers of one run.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Summary {
     /// Threads that existed.
@@ -69,6 +83,71 @@ impl Ledger {
         self.figures().finished.store(false, Ordering::Relaxed);
         self.figures().obstacle.store(0, Ordering::Relaxed);
         self.figures().handed.store(0, Ordering::Relaxed);
+        self.figures().undone.store(0, Ordering::Relaxed);
+        self.figures().rested.store(false, Ordering::Relaxed);
+    }
+
+    /// In a clone: a run is over, and as if it had not been.
+    pub fn add_undone(&self, summary: &Summary) {
+        let count = self.undone();
+        if count < MOST_RUNS {
+            // SAFETY: the mapping has room for so many.
+            unsafe { self.summaries().add(count as usize).write(*summary) };
+            self.figures().undone.store(count + 1, Ordering::Release);
+        }
+    }
+
+    /// How many such runs there were.
+    pub fn undone(&self) -> u64 {
+        self.figures().undone.load(Ordering::Acquire).min(MOST_RUNS)
+    }
+
+    /// Their figures.
+    pub fn each_undone(&self) -> impl Iterator<Item = Summary> {
+        let summaries = self.summaries();
+        // SAFETY: written by the clone, or zeroes.
+        (0..self.undone() as usize).map(move |number| unsafe { summaries.add(number).read() })
+    }
+
+    fn summaries(&self) -> *mut Summary {
+        (self.0 + UNDONE) as *mut Summary
+    }
+
+    /// In a clone that ends after a run that it has told of.
+    pub fn rest(&self) {
+        self.figures().rested.store(true, Ordering::Release);
+    }
+
+    /// Whether it has.
+    pub fn has_rested(&self) -> bool {
+        self.figures().rested.load(Ordering::Acquire)
+    }
+
+    /// Runs write to this page.
+    pub fn learn(&self, page: usize) {
+        let count = self.learnt_count();
+        if count < MOST_PAGES && !self.learnt().any(|known| known == page) {
+            self.pages()[count].store(page, Ordering::Relaxed);
+            let count = count as u64 + 1;
+            self.figures().learnt.store(count, Ordering::Release);
+        }
+    }
+
+    /// The pages that runs are known to write to.
+    pub fn learnt(&self) -> impl Iterator<Item = usize> {
+        let pages = self.pages()[..self.learnt_count()].iter();
+        pages.map(|page| page.load(Ordering::Relaxed))
+    }
+
+    /// How many.
+    pub fn learnt_count(&self) -> usize {
+        let count = self.figures().learnt.load(Ordering::Acquire) as usize;
+        count.min(MOST_PAGES)
+    }
+
+    fn pages(&self) -> &[AtomicUsize; MOST_PAGES] {
+        // SAFETY: the mapping has room for them, and any bytes are valid.
+        unsafe { &*((self.0 + LEARNT) as *const _) }
     }
 
     /// A template of this depth serves from now on.

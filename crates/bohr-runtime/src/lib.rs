@@ -30,6 +30,7 @@ mod dispatch;
 mod engine;
 mod environment;
 mod faults;
+mod footprint;
 mod gates;
 mod grant;
 mod heap;
@@ -52,7 +53,7 @@ mod pool;
 mod probe;
 mod real;
 mod record;
-
+mod rewind;
 mod sanitizers;
 mod server;
 mod signals;

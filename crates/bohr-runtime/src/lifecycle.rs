@@ -183,10 +183,17 @@ pub fn add_main_thread() {
     thread.owner_number.set(threads::owner_number());
 }
 
+/// What the C library does behind the last of the handlers.
+fn flush() {
+    dispatch::end();
+    // SAFETY: flushes all streams; what cannot be written is lost either way.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
+}
+
 /// The last of the handlers at exit: the run is over.
 extern "C" fn at_exit() {
     if control::is_on() {
-        verdict::exited(crate::interpose::exit::code());
+        verdict::exited(crate::interpose::exit::code(), flush);
         // What is left is the C library's, down to the call that ends the process.
         dispatch::end();
     }

@@ -5,7 +5,7 @@
 
 use crate::{
     addresses, carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, descriptors::status,
-    notices, outpost, system,
+    footprint, notices, outpost, system,
 };
 use bohr_event::control::{Notice, Obstacle};
 use core::cell::Cell;
@@ -139,7 +139,8 @@ pub fn note_call(number: i64, arguments: [usize; 6]) {
 }
 
 /// Calls that depend on what they are asked for.
-fn is_harmless(number: i64, [first, second, third, fourth, ..]: [usize; 6]) -> bool {
+fn is_harmless(number: i64, arguments: [usize; 6]) -> bool {
+    let [first, second, third, fourth, ..] = arguments;
     const CHANGING: i32 = libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY;
     let only_reads = |flags: usize| {
         flags as i32 & libc::O_ACCMODE == libc::O_RDONLY && flags as i32 & CHANGING == 0
@@ -152,9 +153,7 @@ fn is_harmless(number: i64, [first, second, third, fourth, ..]: [usize; 6]) -> b
         }
         // Where output goes is seen to; other files were opened for writing.
         libc::SYS_write | libc::SYS_writev => (1..=2).contains(&first),
-        libc::SYS_ioctl => [libc::TCGETS, libc::TIOCGWINSZ, libc::FIONREAD]
-            .iter()
-            .any(|&harmless| harmless as usize == second),
+        libc::SYS_ioctl => footprint::only_asks(number, arguments),
         libc::SYS_fcntl => ![
             libc::F_SETLK,
             libc::F_SETLKW,

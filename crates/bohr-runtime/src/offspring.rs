@@ -56,11 +56,11 @@ impl End {
 }
 
 /// Waits for a child. The clock is looked at when the tick interrupts the wait,
-/// so a short run costs one system call here. `exempt` tells that the limit does
-/// not hold any more.
-pub fn wait_for(child: usize, milliseconds: u32, exempt: impl Fn() -> bool) -> End {
+/// so a short run costs one system call here. `runs` tells how many runs the child
+/// has done with, since the limit is for one; or `None` if it does not hold any more.
+pub fn wait_for(child: usize, milliseconds: u32, runs: impl Fn() -> Option<u64>) -> End {
     let limit = u64::from(milliseconds) * 1_000_000;
-    let mut begin = None;
+    let mut begin = (0, None);
     let mut asked = false;
     let mut killed = false;
     loop {
@@ -76,10 +76,13 @@ pub fn wait_for(child: usize, milliseconds: u32, exempt: impl Fn() -> bool) -> E
             };
         }
         let now = system::monotonic();
-        let elapsed = now - *begin.get_or_insert(now);
-        if limit == 0 || exempt() {
+        let Some(done) = runs().filter(|_| limit > 0) else {
             continue;
+        };
+        if done != begin.0 && !asked {
+            begin = (done, None);
         }
+        let elapsed = now - *begin.1.get_or_insert(now);
         if elapsed > limit && !asked {
             asked = true;
             send_signal(child, WATCHDOG);

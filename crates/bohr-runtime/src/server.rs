@@ -3,19 +3,19 @@
 
 use crate::{
     channel::Channel,
-    child,
-    ledger::Ledger,
+    child, footprint,
+    ledger::{Ledger, Summary},
     offspring::{self, End, TICK},
     outpost::{self, Candidate},
     output,
     pool::POOL,
-    system,
+    rewind, system,
     task::Task,
     trace, verdict,
 };
 use alloc::{format, string::String, vec::Vec};
 use bohr_event::control::{
-    Backend, Checkpoints, ForkPoint, Job, Obstacle, Outcome, Reply, Request, RunReport,
+    Backend, Checkpoints, Detailing, ForkPoint, Job, Obstacle, Outcome, Reply, Request, RunReport,
 };
 
 /// The most threads that are parked ahead; programs with more create them in
@@ -23,6 +23,8 @@ use bohr_event::control::{
 const MOST_PARKED: usize = 600;
 /// Runs reported together.
 const BATCH: usize = 64;
+/// After so many clones that could not undo a run, no more try.
+const MOST_IN_VAIN: u32 = 16;
 
 /// What a template does next.
 pub enum Next {
@@ -35,8 +37,10 @@ pub enum Next {
 /// What became of a clone.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Attended {
-    /// It was a run.
+    /// It was a run, or several of which this is the last.
     Ran(RunReport),
+    /// It was several runs, all undone.
+    Rested,
     /// It was an outpost, and this request was not for it.
     Stood(Option<Request>),
 }
@@ -47,6 +51,8 @@ pub struct Server {
     ledger: Ledger,
     /// How many templates this one descends from.
     depth: u32,
+    /// Clones in a row that were to undo their runs and could not.
+    in_vain: u32,
     /// Reports not yet sent.
     waiting: Vec<RunReport>,
     /// When the last were.
@@ -62,6 +68,7 @@ impl Server {
             channel,
             ledger,
             depth,
+            in_vain: 0,
             waiting: Vec::new(),
             sent: system::monotonic(),
             trace: None,
@@ -71,7 +78,8 @@ impl Server {
     /// Does the runs of a task from number `first` on, and tells the explorer
     /// that it is done. They begin here, at `point`.
     pub fn runs(&mut self, task: &'static Task, first: u64, point: ForkPoint) -> Next {
-        for number in first..task.job.runs {
+        let mut number = first;
+        while number < task.job.runs {
             output::restore_offsets();
             let trace = self.clear(task);
             match system::clone_dependant() {
@@ -79,14 +87,20 @@ impl Server {
                     self.begin(task, number, trace, point);
                     return Next::Run;
                 }
-                Ok(child) => match self.attend(child, task, number) {
-                    Attended::Stood(request) => return Next::Job(request),
-                    Attended::Ran(report) => {
-                        if self.report(report, &task.job) {
-                            break;
+                Ok(child) => {
+                    let attended = self.attend(child, task, number);
+                    number += self.report_undone(task, number);
+                    match attended {
+                        Attended::Stood(request) => return Next::Job(request),
+                        Attended::Rested => {}
+                        Attended::Ran(report) => {
+                            number += 1;
+                            if self.report(report, &task.job) {
+                                break;
+                            }
                         }
                     }
-                },
+                }
                 Err(error) => {
                     let reason = format!("no process for a run: error {error}; see ulimit -u");
                     self.refuse(reason);
@@ -115,7 +129,42 @@ impl Server {
             true => outpost::hope(self.candidate(task)),
             false => self.channel.close(),
         }
+        let mut number = number;
+        if self.rewinds(job, job.runs - number, point) {
+            number += rewind::stand(self.ledger, job.runs - number);
+        }
         child::begin(task, task.seed(number), self.ledger, trace, point);
+        footprint::forget();
+    }
+
+    /// Whether a clone is to do several of the runs that are left, each undone
+    /// before the next.
+    fn rewinds(&self, job: &Job, left: u64, point: ForkPoint) -> bool {
+        let begins_at_main = matches!(point, ForkPoint::Main(_));
+        let quiet = job.details != Detailing::Always && job.trace == Detailing::Never;
+        quiet
+            && left > 1
+            && !begins_at_main
+            && job.backend == Backend::Fibers
+            && job.rewind
+            && self.in_vain < MOST_IN_VAIN
+    }
+
+    /// Reports the runs that the last clone has undone; how many.
+    fn report_undone(&mut self, task: &Task, first: u64) -> u64 {
+        let ledger = self.ledger;
+        let mut threads = 0;
+        for (number, summary) in (first..).zip(ledger.each_undone()) {
+            threads = threads.max(summary.threads);
+            let outcome = Outcome::Exited { code: 0 };
+            let report = RunReport {
+                rewound: true,
+                ..told(task.seed(number), outcome, summary)
+            };
+            self.report(report, &task.job);
+        }
+        self.park(threads);
+        ledger.undone()
     }
 
     /// What a clone needs to become a template itself.
@@ -133,9 +182,18 @@ impl Server {
     pub fn attend(&mut self, child: usize, task: &Task, number: u64) -> Attended {
         let (ledger, depth) = (self.ledger, self.depth);
         let limit = task.job.limits.milliseconds;
-        let end = offspring::wait_for(child, limit, || ledger.depth() > depth);
+        let learnt = ledger.learnt_count();
+        let runs = || (ledger.depth() <= depth).then(|| ledger.undone());
+        let end = offspring::wait_for(child, limit, runs);
         if ledger.depth() <= depth {
-            return Attended::Ran(self.account(end, task.seed(number), &task.job));
+            let fruitless = ledger.undone() == 0 && ledger.learnt_count() == learnt;
+            self.in_vain = if fruitless { self.in_vain + 1 } else { 0 };
+            if ledger.has_rested() {
+                output::reset();
+                return Attended::Rested;
+            }
+            let seed = task.seed(number + ledger.undone());
+            return Attended::Ran(self.account(end, seed, &task.job));
         }
         ledger.set_depth(depth);
         // What it wrote on its way.
@@ -161,7 +219,7 @@ impl Server {
         for _ in 0..count {
             match system::clone_process() {
                 Ok(0) => system::exit(0),
-                Ok(child) => drop(offspring::wait_for(child, 0, || false)),
+                Ok(child) => drop(offspring::wait_for(child, 0, || None)),
                 Err(error) => {
                     let reason = format!("no process for a clone: error {error}; see ulimit -u");
                     self.channel.send(&Reply::Refused(reason));
@@ -175,37 +233,31 @@ impl Server {
 
     /// How a run went, by its own word and the kernel's.
     fn account(&self, end: End, seed: u64, job: &Job) -> RunReport {
-        let mut report = RunReport {
-            seed,
-            outcome: end.outcome(job.limits.milliseconds),
-            events: 0,
-            switches: 0,
-            threads: 0,
-            hash: 0,
-            detail: None,
-            trace: None,
+        let outcome = end.outcome(job.limits.milliseconds);
+        let Some((summary, body)) = self.ledger.read() else {
+            output::reset();
+            return told(seed, outcome, Summary::default());
         };
-        if let Some((summary, body)) = self.ledger.read() {
-            report.events = summary.events;
-            report.switches = summary.switches;
-            report.threads = summary.threads;
-            report.hash = summary.hash;
-            if let Some((outcome, detail)) = body {
-                report.outcome = outcome;
-                report.detail = detail;
-                verdict::attach_output(&mut report.detail);
-            }
-            // The next runs find parked threads for all that this one had.
-            // At a turn of a plan the pool is in use.
-            let wanted = (summary.threads as usize).min(MOST_PARKED);
-            if self.depth <= 1 && POOL.fill(wanted).is_err() {
-                // They will be created in the runs instead.
-            }
+        let mut report = told(seed, outcome, summary);
+        if let Some((outcome, detail)) = body {
+            report.outcome = outcome;
+            report.detail = detail;
+            verdict::attach_output(&mut report.detail);
         }
+        self.park(summary.threads);
         output::reset();
         let failed = !matches!(report.outcome, Outcome::Exited { code: 0 });
         report.trace = self.trace.filter(|_| job.trace.covers(failed));
         report
+    }
+
+    /// The next runs find parked threads for all that a run had. At a turn of a
+    /// plan the pool is in use.
+    fn park(&self, threads: u32) {
+        let wanted = (threads as usize).min(MOST_PARKED);
+        if self.depth <= 1 && POOL.fill(wanted).is_err() {
+            // They will be created in the runs instead.
+        }
     }
 
     /// Reports a run, now or later; whether the job is to end with it.
@@ -231,5 +283,19 @@ impl Server {
             let runs = core::mem::take(&mut self.waiting);
             self.channel.send(&Reply::Runs(runs));
         }
+    }
+}
+
+fn told(seed: u64, outcome: Outcome, summary: Summary) -> RunReport {
+    RunReport {
+        seed,
+        outcome,
+        events: summary.events,
+        switches: summary.switches,
+        threads: summary.threads,
+        hash: summary.hash,
+        rewound: false,
+        detail: None,
+        trace: None,
     }
 }

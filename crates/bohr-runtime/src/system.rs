@@ -1,6 +1,7 @@
 //! System calls without the C library: nothing here sets `errno`, takes a lock
 //! or can be interposed.
 
+use crate::footprint;
 use alloc::vec::Vec;
 use core::{arch::asm, ffi::CStr, ptr};
 
@@ -13,6 +14,19 @@ pub type Answer = Result<usize, i32>;
 /// As unsafe as the call that `number` names.
 #[inline]
 pub unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
+    if !footprint::is_fleeting(number) {
+        footprint::leave();
+    }
+    // SAFETY: the caller answers for it.
+    unsafe { call_in_passing(number, arguments) }
+}
+
+/// The same for a call that leaves nothing behind in this process.
+///
+/// # Safety
+/// As unsafe as the call that `number` names.
+#[inline]
+pub unsafe fn call_in_passing(number: i64, arguments: [usize; 6]) -> isize {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     let answer;
     // SAFETY: the caller answers for the call; the kernel keeps all but rcx and r11.

@@ -37,7 +37,7 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
         libc::SYS_nanosleep => Some(sleep(first, second, place)),
         libc::SYS_clock_nanosleep if second == 0 => Some(sleep(third, fourth, place)),
         libc::SYS_exit_group => {
-            verdict::exited(first as i32 & 0xff);
+            verdict::exited(first as i32 & 0xff, || ());
             None
         }
         _ => None,

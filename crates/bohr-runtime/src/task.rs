@@ -90,6 +90,7 @@ pub fn shape(job: &Job) -> Job {
         details: Detailing::Never,
         checkpoints: Checkpoints::Never,
         store: String::new(),
+        rewind: false,
         ..job.clone()
     }
 }

@@ -131,6 +131,7 @@ impl Template {
                 task.forget();
                 Ahead::Done(request)
             }
+            Attended::Rested => Ahead::Ran(0),
             Attended::Ran(report) => {
                 self.obstacle = Some(self.server.obstacle().unwrap_or(Obstacle::NoThread));
                 Ahead::Ran(match self.server.report(report, &task.job) {

@@ -4,13 +4,13 @@
 use crate::{
     carrier::CarrierOnly,
     engine::ENGINE,
-    gates, hold,
+    footprint, gates, hold,
     ledger::{Ledger, Summary},
     notices,
     objects::OBJECTS,
     output, probe,
     record::RECORD,
-    system,
+    rewind, system,
     thread::{Life, Thread, Wait},
     trace::TRACER,
     unwind, waiting,
@@ -105,16 +105,26 @@ pub fn broken(message: &str) -> ! {
     close(Outcome::Broken(String::from(message)))
 }
 
-/// The program ends by itself: writes down the run and lets it go on to its end.
-pub fn exited(code: i32) {
-    if !REPORTING.closing.replace(true) {
-        write(&Outcome::Exited { code });
+/// The program ends by itself: writes down the run and lets it go on to its end,
+/// or, where nothing is lost by it, undoes the run instead. `settle` does what is
+/// left to be done before.
+pub fn exited(code: i32, settle: impl FnOnce()) {
+    if REPORTING.closing.replace(true) {
+        return;
     }
+    let outcome = Outcome::Exited { code };
+    let summary = summary(&outcome);
+    let detail = detail(&outcome);
+    if code == 0 && detail.is_none() && footprint::is_clean() {
+        settle();
+        rewind::undo(summary);
+    }
+    record(summary, &outcome, &detail);
 }
 
 /// The same where nothing is left to be done.
 pub fn exited_and_gone(code: i32) -> ! {
-    exited(code);
+    exited(code, || ());
     system::exit(code)
 }
 
@@ -129,6 +139,17 @@ fn close(outcome: Outcome) -> ! {
 }
 
 fn write(outcome: &Outcome) {
+    record(summary(outcome), outcome, &detail(outcome));
+}
+
+fn record(summary: Summary, outcome: &Outcome, detail: &Option<Detail>) {
+    if let Some(ledger) = REPORTING.ledger.get() {
+        ledger.write(summary, outcome, detail);
+    }
+}
+
+/// Closes the record of the run.
+fn summary(outcome: &Outcome) -> Summary {
     let thread = ENGINE.current();
     let events = ENGINE.events();
     RECORD.finish(thread.index, events);
@@ -139,14 +160,11 @@ fn write(outcome: &Outcome) {
             _ => None,
         },
     );
-    let summary = Summary {
+    Summary {
         threads: ENGINE.thread_count(),
         events,
         switches: RECORD.switches(),
         hash: RECORD.hash(),
-    };
-    if let Some(ledger) = REPORTING.ledger.get() {
-        ledger.write(summary, outcome, &detail(outcome));
     }
 }
 

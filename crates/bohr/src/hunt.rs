@@ -57,6 +57,9 @@ pub struct Args {
     /// Begin every run of a search at the same point; for comparison.
     #[arg(long)]
     no_checkpoints: bool,
+    /// Make every run in a process of its own; for comparison.
+    #[arg(long)]
+    no_rewind: bool,
     /// Where to write the bug [default: NAME.bohr].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -122,6 +125,7 @@ fn plan(args: &Args) -> Hunt {
         },
         keep_going: args.keep_going,
         checkpoints: !args.no_checkpoints,
+        rewind: !args.no_rewind,
     }
 }
 
@@ -166,6 +170,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "events_per_run": figures.events as f64 / (figures.runs as f64).max(1.0),
         "complete": result.complete,
         "resumed_runs": figures.resumed,
+        "rewound_runs": figures.rewound,
         "begins_at_main": result.obstacle.map(|obstacle| obstacle.to_string()),
         "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
         "seed": first.map_or(args.schedule.seed, |found| found.bug.seed),

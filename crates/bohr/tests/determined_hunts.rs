@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 fn result(folder: &Folder, words: &[&str]) -> Value {
     let all = [&["hunt", "--json"], words, &["--", "./program"]].concat();
     let mut result = folder.bohr(&all).json();
-    for time in ["seconds", "runs_per_second", "resumed_runs"] {
+    for time in ["seconds", "runs_per_second", "resumed_runs", "rewound_runs"] {
         assert!(result[time].take().is_number());
     }
     result

@@ -36,6 +36,9 @@ pub struct Job {
     /// Whether a run that the runtime sees fail stops there, all its threads as
     /// they are, until somebody continues or kills it: for debuggers.
     pub hold: bool,
+    /// Whether a process may do one run after the other, where a run has left
+    /// nothing behind but memory, which is put back.
+    pub rewind: bool,
     /// What is left out of the runs.
     pub without: Omissions,
     /// Of which moments the runs keep the stack.

@@ -43,6 +43,8 @@ pub struct RunReport {
     pub threads: u32,
     /// Hash of the sequence of segments and choices: equal for equal schedules.
     pub hash: u64,
+    /// Whether it was undone, so that its process could go on with the next.
+    pub rewound: bool,
     /// As the job asked for it.
     pub detail: Option<Detail>,
     /// Where in the job's [store](super::Job::store) the run's trace begins. It

@@ -25,6 +25,8 @@ pub struct Statistics {
     pub events: u64,
     /// Runs of a search that began in the middle of an earlier one.
     pub resumed: u64,
+    /// Runs that were undone, so that their process could make the next.
+    pub rewound: u64,
 }
 
 impl Statistics {
@@ -72,6 +74,8 @@ pub(super) struct Finished {
     pub hashes: Vec<u64>,
     /// Events of all runs.
     pub events: u64,
+    /// How many runs were undone.
+    pub rewound: u64,
     /// Pairs known after its lesson.
     pub pairs: u64,
     /// What its failing runs showed.
@@ -106,12 +110,14 @@ pub(super) struct Record {
     /// Why runs begin at `main`.
     pub obstacle: Option<Obstacle>,
     resumed: u64,
+    rewound: u64,
 }
 
 impl Record {
     pub(super) fn add(&mut self, finished: Finished) {
         self.runs += finished.hashes.len() as u64;
         self.events += finished.events;
+        self.rewound += finished.rewound;
         self.pairs = self.pairs.max(finished.pairs);
         self.notices.extend(finished.notices);
         self.unwatched = self.unwatched.max(finished.unwatched);
@@ -145,6 +151,7 @@ impl Record {
             pairs: self.pairs,
             events: self.events,
             resumed: self.resumed,
+            rewound: self.rewound,
         }
     }
 }

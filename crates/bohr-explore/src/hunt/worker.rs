@@ -106,6 +106,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let rest = Job {
+            rewind: self.hunt.rewind,
             first_seed: self.hunt.seed_of(second),
             runs: batch.runs.end - second,
             ..job
@@ -186,6 +187,7 @@ impl Desk<'_> {
         }
         finished.hashes.push(report.hash);
         finished.events += report.events;
+        finished.rewound += u64::from(report.rewound);
         if let Some(detail) = &report.detail {
             finished.notices.extend(&detail.notices);
             finished.learnt.clone_from(&detail.learnt);

@@ -42,21 +42,21 @@ interpose! {
 
     fn _exit(code: i32) -> ! {
         if control::is_on() {
-            verdict::exited(code & 0xff);
+            verdict::exited(code & 0xff, || ());
         }
         system::exit(code)
     }
 
     fn _Exit(code: i32) -> ! {
         if control::is_on() {
-            verdict::exited(code & 0xff);
+            verdict::exited(code & 0xff, || ());
         }
         system::exit(code)
     }
 
     fn quick_exit(code: i32) -> ! {
         if control::is_on() {
-            verdict::exited(code & 0xff);
+            verdict::exited(code & 0xff, || ());
         }
         let exit = real!(fn quick_exit(i32) -> !);
         // SAFETY: passes on the call.

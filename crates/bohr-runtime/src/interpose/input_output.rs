@@ -70,7 +70,7 @@ fn transfer<R: From<i8>>(
         fail(libc::EINTR);
         return R::from(-1);
     }
-    dispatch::directly(make)
+    dispatch::in_passing(make)
 }
 
 /// A blocking write to a pipe of more than it can hold now: piece by piece.

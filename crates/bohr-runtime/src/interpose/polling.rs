@@ -146,7 +146,7 @@ interpose! {
         if !control::is_on() {
             let poll = real!(fn poll(*mut libc::pollfd, u64, i32) -> i32);
             // SAFETY: passes on what the program passed.
-            return dispatch::directly(|| unsafe { poll(entries, count, timeout) });
+            return dispatch::in_passing(|| unsafe { poll(entries, count, timeout) });
         }
         poll_until(entries, count, milliseconds(timeout), caller())
     }
@@ -160,7 +160,7 @@ interpose! {
         if !control::is_on() {
             let poll = real!(fn ppoll(*mut libc::pollfd, u64, *const libc::timespec, *const c_void) -> i32);
             // SAFETY: passes on what the program passed.
-            return dispatch::directly(|| unsafe { poll(entries, count, time, mask) });
+            return dispatch::in_passing(|| unsafe { poll(entries, count, time, mask) });
         }
         let place = caller();
         // SAFETY: the program's time and mask.
@@ -183,7 +183,7 @@ interpose! {
                 *mut libc::timeval,
             ) -> i32);
             // SAFETY: passes on what the program passed.
-            return dispatch::directly(|| unsafe { select(count, reads, writes, errors, time) });
+            return dispatch::in_passing(|| unsafe { select(count, reads, writes, errors, time) });
         }
         // SAFETY: null, or a time of the program.
         let deadline = unsafe { time.as_ref() }.map_or(u64::MAX, |time| {
@@ -211,7 +211,7 @@ interpose! {
                 *const c_void,
             ) -> i32);
             // SAFETY: passes on what the program passed.
-            return dispatch::directly(|| unsafe { select(count, reads, writes, errors, time, mask) });
+            return dispatch::in_passing(|| unsafe { select(count, reads, writes, errors, time, mask) });
         }
         let place = caller();
         let sets = [reads, writes, errors];
@@ -225,7 +225,7 @@ interpose! {
         }
         let wait = real!(fn epoll_wait(i32, *mut c_void, i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { wait(epoll, events, most, timeout) })
+        dispatch::in_passing(|| unsafe { wait(epoll, events, most, timeout) })
     }
 
     fn epoll_pwait(epoll: i32, events: *mut c_void, most: i32, timeout: i32, mask: *const c_void) -> i32 {
@@ -236,7 +236,7 @@ interpose! {
         }
         let wait = real!(fn epoll_pwait(i32, *mut c_void, i32, i32, *const c_void) -> i32);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { wait(epoll, events, most, timeout, mask) })
+        dispatch::in_passing(|| unsafe { wait(epoll, events, most, timeout, mask) })
     }
 
     fn epoll_pwait2(
@@ -253,6 +253,6 @@ interpose! {
         }
         let wait = real!(fn epoll_pwait2(i32, *mut c_void, i32, *const libc::timespec, *const c_void) -> i32);
         // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { wait(epoll, events, most, time, mask) })
+        dispatch::in_passing(|| unsafe { wait(epoll, events, most, time, mask) })
     }
 }

@@ -169,6 +169,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         },
         policy: Policy::default(),
         hold: false,
+        rewind: true,
         without: Omissions::default(),
         probes: Probes::default(),
         checkpoints: Checkpoints::Never,

@@ -1,0 +1,169 @@
+//! Which pages of this process have been written to, by the word of the kernel:
+//! writes to protected pages lift the protection and leave a trace in the page
+//! table (`userfaultfd` in its asynchronous mode, Linux 6.7), which a scan of
+//! `/proc/self/pagemap` reads.
+
+use crate::{channel, system};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// A page of memory.
+pub const PAGE: usize = 4096;
+
+/// Regions of one scan; a longer list takes more scans.
+const REGIONS: usize = 512;
+
+const NEW_API: usize = 0xc018_aa3f;
+const REGISTER: usize = 0xc020_aa00;
+const SCAN: usize = 0xc060_6610;
+const API: u64 = 0xaa;
+const ASYNCHRONOUS: u64 = 1 << 15;
+const USER_MODE_ONLY: usize = 1;
+const WRITE_PROTECTION: u64 = 1 << 1;
+const IS_WRITTEN: u64 = 1 << 1;
+const IS_WATCHED: u64 = 1;
+/// Holes count as written to; what is not there is not meant.
+const IS_THERE: u64 = 1 << 3 | 1 << 4; // present, or swapped out
+const PROTECT_MATCHING: u64 = 1;
+
+/// What the kernel tells of neighbouring pages.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PageRegion {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// The kernel's `struct pm_scan_arg`.
+#[repr(C)]
+struct ScanArguments {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    regions: u64,
+    regions_length: u64,
+    most_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_any: u64,
+    return_mask: u64,
+}
+
+/// Watches the private memory of this process.
+pub struct Written {
+    /// `/proc/self/pagemap`.
+    pages: i32,
+    /// From the lowest watched address to the highest.
+    span: Range<usize>,
+    found: [PageRegion; REGIONS],
+}
+
+impl Written {
+    /// Watches these ranges from now on. `None` if the kernel cannot do it, or
+    /// does not let us.
+    pub fn watch(ranges: &[Range<usize>]) -> Option<Written> {
+        let span = ranges.first()?.start..ranges.last()?.end;
+        let watcher = open(
+            libc::SYS_userfaultfd,
+            [libc::O_CLOEXEC as usize | USER_MODE_ONLY, 0, 0],
+        )?;
+        let mut api = [API, ASYNCHRONOUS, 0];
+        control(watcher, NEW_API, &raw mut api as usize)?;
+        for range in ranges {
+            let length = range.end - range.start;
+            let mut request = [range.start as u64, length as u64, WRITE_PROTECTION, 0];
+            control(watcher, REGISTER, &raw mut request as usize)?;
+        }
+        let path = c"/proc/self/pagemap".as_ptr() as usize;
+        let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+        let pages = open(libc::SYS_openat, [libc::AT_FDCWD as usize, path, flags])?;
+        Some(Written {
+            pages,
+            span,
+            found: [PageRegion {
+                start: 0,
+                end: 0,
+                categories: 0,
+            }; REGIONS],
+        })
+    }
+
+    /// Protects every page, so that only what is written from now on is found.
+    pub fn protect(&mut self) -> Option<()> {
+        self.scan(PROTECT_MATCHING, |_| ())
+    }
+
+    /// Hands out the pages that have been written to, ascending. `None` if the
+    /// kernel fails.
+    pub fn each(&mut self, take: impl FnMut(usize)) -> Option<()> {
+        self.scan(0, take)
+    }
+
+    fn scan(&mut self, flags: u64, mut take: impl FnMut(usize)) -> Option<()> {
+        let mut start = self.span.start;
+        while start < self.span.end {
+            let mut arguments = ScanArguments {
+                size: size_of::<ScanArguments>() as u64,
+                flags,
+                start: start as u64,
+                end: self.span.end as u64,
+                walk_end: 0,
+                regions: self.found.as_mut_ptr() as u64,
+                regions_length: REGIONS as u64,
+                most_pages: 0,
+                category_inverted: 0,
+                category_mask: IS_WRITTEN | IS_WATCHED,
+                category_any: IS_THERE,
+                return_mask: IS_WRITTEN,
+            };
+            let count = control(self.pages, SCAN, &raw mut arguments as usize)?;
+            for region in self.found.get(..count)? {
+                (region.start as usize..region.end as usize)
+                    .step_by(PAGE)
+                    .for_each(&mut take);
+            }
+            start = arguments.walk_end as usize;
+        }
+        Some(())
+    }
+}
+
+/// A descriptor that the program does not meet.
+fn open(number: i64, [first, second, third]: [usize; 3]) -> Option<i32> {
+    // SAFETY: makes a descriptor; a path is a C string.
+    let descriptor = unsafe { system::try_call(number, [first, second, third, 0, 0, 0]) };
+    let descriptor = channel::move_up(descriptor.ok()? as i32).ok()?;
+    if descriptor < channel::LOWEST_DESCRIPTOR as i32 {
+        // It would take a number that the program is to have.
+        system::close(descriptor);
+        return None;
+    }
+    Some(descriptor)
+}
+
+fn control(descriptor: i32, request: usize, argument: usize) -> Option<usize> {
+    let arguments = [descriptor as usize, request, argument, 0, 0, 0];
+    // SAFETY: the requests above read and write the structures that they are
+    // given, and protection that is lifted by the first write changes no content.
+    unsafe { system::try_call(libc::SYS_ioctl, arguments) }.ok()
+}
+
+/// The private memory that can be written to.
+pub fn private_memory() -> Option<Vec<Range<usize>>> {
+    let text = system::file(c"/proc/self/maps").ok()?;
+    let lines = text.split(|&byte| byte == b'\n');
+    let ranges = lines.filter_map(|line| {
+        let mut words = line.split(|&byte| byte == b' ');
+        let addresses = core::str::from_utf8(words.next()?).ok()?;
+        if !matches!(words.next()?, [_, b'w', _, b'p']) {
+            return None;
+        }
+        let (start, end) = addresses.split_once('-')?;
+        let address = |text| usize::from_str_radix(text, 16).ok();
+        Some(address(start)?..address(end)?)
+    });
+    Some(ranges.collect())
+}
