@@ -15,6 +15,12 @@ struct buffer {
     long owner;
 };
 
+struct tracer {
+    pthread_t thread;
+    long number;
+    long handed_in;
+};
+
 static _Atomic(struct buffer *) newest;
 static long buffers_per_thread;
 
@@ -32,10 +38,12 @@ static void link_in(struct buffer *buffer)
 
 static void *trace(void *argument)
 {
+    struct tracer *tracer = argument;
     for (long i = 0; i < buffers_per_thread; i++) {
         struct buffer *buffer = malloc(sizeof *buffer);
-        buffer->owner = (long)argument;
+        buffer->owner = tracer->number;
         link_in(buffer);
+        tracer->handed_in++;
     }
     return NULL;
 }
@@ -58,14 +66,19 @@ int main(int argc, char **argv)
     long threads = argc > 1 ? atol(argv[1]) : 450;
     buffers_per_thread = argc > 2 ? atol(argv[2]) : 2;
 
-    pthread_t *tracers = calloc(threads, sizeof *tracers);
-    for (long i = 0; i < threads; i++)
-        pthread_create(&tracers[i], NULL, trace, (void *)i);
-    for (long i = 0; i < threads; i++)
-        pthread_join(tracers[i], NULL);
+    struct tracer *tracers = calloc(threads, sizeof *tracers);
+    for (long i = 0; i < threads; i++) {
+        tracers[i].number = i;
+        pthread_create(&tracers[i].thread, NULL, trace, &tracers[i]);
+    }
+    long handed_in = 0;
+    for (long i = 0; i < threads; i++) {
+        pthread_join(tracers[i].thread, NULL);
+        handed_in += tracers[i].handed_in;
+    }
     free(tracers);
 
     long count = collect();
-    assert(count == threads * buffers_per_thread); // marker: all-collected
+    assert(count == handed_in); // marker: all-collected
     printf("collected %ld buffers of %ld threads\n", count, threads);
 }

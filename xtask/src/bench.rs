@@ -2,13 +2,16 @@
 //! Each benchmark has its own file. Figures are made with optimised code only,
 //! so a bench started from a debug build builds and starts the release build.
 
-use crate::{Command, bench_break, bench_build, bench_control, bench_simplify, bench_trace, shell};
+use crate::{
+    Command, bench_break, bench_build, bench_control, bench_reduce, bench_simplify, bench_trace,
+    shell,
+};
 use std::process;
 use std::time::Duration;
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    about: "measure: break, build, control, simplify, trace",
+    about: "measure: break, build, control, reduce, simplify, trace",
     run,
 };
 
@@ -22,6 +25,7 @@ const BENCHES: &[Bench] = &[
     bench_break::BENCH,
     bench_build::BENCH,
     bench_control::BENCH,
+    bench_reduce::BENCH,
     bench_simplify::BENCH,
     bench_trace::BENCH,
 ];

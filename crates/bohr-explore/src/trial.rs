@@ -5,6 +5,7 @@ use crate::atlas::Atlas;
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
 use crate::ran::Ran;
+use crate::replay::repeat;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
@@ -57,7 +58,7 @@ pub struct Trials<'a> {
     bug: &'a Bug,
     server: Server,
     atlas: Atlas,
-    go_on: &'a dyn Fn() -> bool,
+    go_on: &'a (dyn Fn() -> bool + Sync),
     /// The last failure that was judged, and whether it was the bug: finding
     /// lines and frames is slow, and most failures are alike.
     judged: Option<(Outcome, Judgement)>,
@@ -82,7 +83,7 @@ impl<'a> Trials<'a> {
     pub fn start(
         subject: &'a Subject,
         bug: &'a Bug,
-        go_on: &'a dyn Fn() -> bool,
+        go_on: &'a (dyn Fn() -> bool + Sync),
     ) -> Result<Trials<'a>, ExploreError> {
         let server = subject.serve(Voice::Muted, go_on)?;
         let atlas = subject.atlas(&server);
@@ -210,6 +211,35 @@ impl<'a> Trials<'a> {
         }))
     }
 
+    /// How many of so many runs of a plan show the bug. Each begins where the
+    /// others do, and none reports more than its outcome.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn repeat(&mut self, plan: &Plan, seed: u64, times: u64) -> Result<u64, ExploreError> {
+        let job = Job {
+            runs: times,
+            stride: 0,
+            ..self.job(plan, seed)
+        };
+        let (mut made, mut shown) = (0, 0);
+        let Trials {
+            server,
+            bug,
+            atlas,
+            judged,
+            ..
+        } = self;
+        repeat(server, job, self.go_on, |report| {
+            ExploreError::if_broken(report)?;
+            made += 1;
+            shown += u64::from(judge(report, bug, atlas, judged) == Judgement::TheBug);
+            Ok(())
+        })?;
+        self.runs += made;
+        Ok(shown)
+    }
+
     /// Where every thread stands when a schedule is over: what it is about to
     /// do, and its stack. Empty if the schedule cannot be followed to its end.
     ///
@@ -258,20 +288,30 @@ impl<'a> Trials<'a> {
     }
 
     fn judge(&mut self, report: &Ran) -> Judgement {
-        if let Some((outcome, judgement)) = &self.judged
-            && *outcome == report.outcome
-            && !self.bug.oracle.looks_at_good_runs()
-        {
-            return *judgement;
-        }
-        let judgement = match judge_against(report, self.bug, &mut self.atlas) {
-            None => Judgement::Good,
-            Some(verdict) if verdict.signature == self.bug.signature => Judgement::TheBug,
-            Some(_) => Judgement::Other,
-        };
-        self.judged = Some((report.outcome.clone(), judgement));
-        judgement
+        judge(report, self.bug, &mut self.atlas, &mut self.judged)
     }
+}
+
+/// What a run came to; `judged` is the last one that was looked at.
+fn judge(
+    report: &Ran,
+    bug: &Bug,
+    atlas: &mut Atlas,
+    judged: &mut Option<(Outcome, Judgement)>,
+) -> Judgement {
+    if let Some((outcome, judgement)) = judged
+        && *outcome == report.outcome
+        && !bug.oracle.looks_at_good_runs()
+    {
+        return *judgement;
+    }
+    let judgement = match judge_against(report, bug, atlas) {
+        None => Judgement::Good,
+        Some(verdict) if verdict.signature == bug.signature => Judgement::TheBug,
+        Some(_) => Judgement::Other,
+    };
+    *judged = Some((report.outcome.clone(), judgement));
+    judgement
 }
 
 /// What the threads that had not failed were about to do.

@@ -34,6 +34,7 @@ pub mod dependence;
 pub mod dynamic;
 mod error;
 pub mod exact;
+pub mod execution_reduction;
 pub mod footprint;
 pub mod graph;
 mod laboratory;
@@ -49,7 +50,7 @@ pub mod window;
 
 pub use error::{Malformed, SimplifyError};
 pub use laboratory::{Cost, Failing, Laboratory};
-pub use minimise::minimise;
+pub use minimise::{Row, minimise};
 pub use order::{Chain, Chains, Execution, Order, Run};
 pub use preemption::{cost, preemptions};
 pub use simplify::{Options, Report, Simplified, simplify};

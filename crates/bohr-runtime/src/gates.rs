@@ -26,10 +26,31 @@ struct Gates {
     passes: RefCell<BTreeMap<(GateReference, ThreadIndex), Count>>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Count {
     all: u64,
     left_out: u64,
+    /// Threads that the thread had created at the first and at the last pass.
+    first_child: u32,
+    last_child: u32,
+    /// Threads that it created from each pass to the next, while they agree.
+    children: Option<u32>,
+    /// Events of the run at each pass, if every gate is counted.
+    starts: Vec<u64>,
+}
+
+impl Count {
+    /// Enters a pass of a thread that has created so many others.
+    fn pass(&mut self, created: u32) {
+        let since = created - self.last_child;
+        match self.all {
+            0 => self.first_child = created,
+            1 => self.children = Some(since),
+            _ => self.children = self.children.filter(|children| *children == since),
+        }
+        self.last_child = created;
+        self.all += 1;
+    }
 }
 
 static GATES: CarrierOnly<Gates> = CarrierOnly::new(Gates {
@@ -78,6 +99,9 @@ pub fn passes() -> Vec<Passes> {
         thread,
         count: count.all,
         left_out: count.left_out,
+        first_child: count.first_child,
+        children: count.children.unwrap_or(0),
+        starts: count.starts.clone(),
     });
     told.collect()
 }
@@ -163,8 +187,16 @@ extern "C" fn skips_iteration(number: u32, module: *const Module) -> bool {
     }
     let mut passes = GATES.passes.borrow_mut();
     let count = passes.entry((gate, thread.index)).or_default();
-    let skips = omitted.is_some_and(|one| one.numbers.binary_search(&count.all).is_ok());
-    count.all += 1;
-    count.left_out += u64::from(skips);
-    skips
+    let omitted = omitted.filter(|one| one.numbers.binary_search(&count.all).is_ok());
+    count.pass(thread.children.get());
+    if omissions.count {
+        count.starts.push(ENGINE.events());
+    }
+    if let Some(omitted) = omitted {
+        count.left_out += 1;
+        thread
+            .children
+            .set(thread.children.get() + omitted.children);
+    }
+    omitted.is_some()
 }

@@ -33,6 +33,7 @@
 
 extern crate alloc;
 
+mod backward;
 mod feedback;
 #[cfg(test)]
 mod machine;

@@ -3,6 +3,7 @@
 
 use crate::{
     Position, Strategy,
+    backward::Backward,
     feedback::{Feedback, Wish},
     pct::Pct,
     pos::PartialOrderSampling,
@@ -45,6 +46,8 @@ pub enum Rule {
         /// What to steer towards.
         wishes: Vec<Wish>,
     },
+    /// Nobody is preempted, and who was created last comes first.
+    Backward,
 }
 
 /// A schedule to follow before the rule takes over.
@@ -142,6 +145,7 @@ impl Plan {
             Rule::Pos => Box::new(PartialOrderSampling::new(seed)),
             Rule::Surw(profile) => Box::new(SelectivelyUniform::new(seed, profile)),
             Rule::Sequential => Box::new(Sequential),
+            Rule::Backward => Box::new(Backward),
             Rule::Systematic(branch) => Box::new(Systematic::new(branch)),
             Rule::Feedback { seed, wishes } => Box::new(Feedback::new(*seed, wishes)),
         };
@@ -193,6 +197,7 @@ mod tests {
                 seed: 4,
                 wishes: Vec::new(),
             },
+            Rule::Backward,
         ]
     }
 

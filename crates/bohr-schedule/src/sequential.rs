@@ -10,7 +10,7 @@ use crate::{Decision, Grant, Strategy, View};
 use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
 
 /// Events in a row after which a thread gives way.
-const STUBBORN: u64 = 1 << 20;
+pub(crate) const STUBBORN: u64 = 1 << 20;
 
 /// See the module. Takes no seed: there is one sequential run.
 #[derive(Clone, Debug, Default)]

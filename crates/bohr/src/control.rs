@@ -12,7 +12,7 @@ mod text;
 pub use bohr_explore::signature_tag;
 pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
-pub use progress::{bar, budget_bar, counter, show_hunt};
+pub use progress::{bar, budget_bar, counter, show_hunt, stages};
 pub use races::{describe_races, describe_unwatched};
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict};

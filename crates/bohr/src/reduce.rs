@@ -1,14 +1,21 @@
 //! `bohr reduce`: the same failure with only the threads and iterations that it
 //! needs.
 
+mod crew;
+mod examiner;
 mod report;
+mod size;
 mod workshop;
 
-use crate::control::{BugArgs, counter, duration, interruption};
+use crate::control::{BugArgs, duration, interruption, stages};
 use crate::outcome::Outcome;
 use bohr_explore::Trials;
+use bohr_reduce::execution_reduction::irrelevant;
 use bohr_reduce::reduction;
+use crew::Crew;
+use examiner::{Examiner, REPLAYS};
 use report::Report;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -35,6 +42,10 @@ pub struct Args {
     /// Longest time, as in 10s or 5m.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     time: Duration,
+    /// Candidates that are tried at once; as many as there are processors by
+    /// default. The result does not depend on it.
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -42,16 +53,21 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let deadline = Instant::now() + args.time;
     let go_on = || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline;
-    let trials = Trials::start(&subject, &bug, &|| true)?;
     let path = args.output.as_ref().unwrap_or(&args.subject.bug);
-    let bar = counter("runs");
-    let mut workshop = Workshop::new(&bug, trials, path, &go_on, &bar)?;
-    let before = workshop.size()?;
+    let bar = stages();
+    // A run that is under way is not broken off: what was found is kept.
+    let start = || {
+        Ok(Examiner::new(
+            Trials::start(&subject, &bug, &|| true)?,
+            &bug,
+        ))
+    };
+    let crew = Crew::new(&start, args.jobs.map_or_else(processors, usize::from))?;
+    let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar)?;
     let mut omissions = bug.without();
     let mut stages = Vec::new();
     let mut started = Instant::now();
     let done = reduction::reduce(&mut workshop, &mut omissions, |stage| {
-        bar.set_message(stage.name);
         stages.push((stage.clone(), started.elapsed()));
         started = Instant::now();
     });
@@ -59,11 +75,14 @@ pub fn run(args: &Args) -> Outcome {
     // Whatever went wrong, what was found before it is on disk.
     done?;
     let report = Report {
-        before,
-        after: workshop.size()?,
+        before: workshop.before(),
+        after: workshop.after()?,
         stages,
+        blocks_redundant: workshop.redundant_blocks(),
+        er: irrelevant(workshop.execution()),
         sequential: workshop.is_sequential(),
-        verified: workshop.verify()?,
+        evaluated: workshop.is_evaluated(),
+        verified: workshop.replays(REPLAYS)? == REPLAYS,
         runs: workshop.runs(),
     };
     match args.subject.json {
@@ -71,4 +90,8 @@ pub fn run(args: &Args) -> Outcome {
         false => print!("{}", report.as_text(path)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

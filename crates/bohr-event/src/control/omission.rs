@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// };
 /// assert!(omissions.concern_gates() && !Omissions::default().concern_gates());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Omissions {
     /// Threads that run the shell of their library, but not their body.
     pub threads: Vec<ThreadPath>,
@@ -36,7 +36,7 @@ pub struct GateReference {
 }
 
 /// Passes of one thread through one gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OmittedPasses {
     /// Where.
     pub gate: GateReference,
@@ -44,10 +44,13 @@ pub struct OmittedPasses {
     pub thread: ThreadPath,
     /// Which, counted from 0 over the whole run of the thread; ascending.
     pub numbers: Vec<u64>,
+    /// How many threads each of them would have created: these consume their
+    /// numbers, so that those that other passes create keep their names.
+    pub children: u32,
 }
 
 /// How often a thread came by a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passes {
     /// Where.
     pub gate: GateReference,
@@ -57,6 +60,14 @@ pub struct Passes {
     pub count: u64,
     /// How many of these were left out.
     pub left_out: u64,
+    /// How many threads the thread had created when it first came by.
+    pub first_child: u32,
+    /// How many threads it creates from pass to pass, those that were left out
+    /// included; 0 if that varies.
+    pub children: u32,
+    /// How many events the run had when each of them began, if every gate is
+    /// counted.
+    pub starts: Vec<u64>,
 }
 
 impl Omissions {

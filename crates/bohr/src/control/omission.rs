@@ -106,6 +106,7 @@ impl OmissionArgs {
             },
             thread: one.thread.clone(),
             numbers: one.numbers.clone(),
+            children: 0,
         });
         Ok(Omissions {
             threads: self.without_thread.clone(),

@@ -15,6 +15,12 @@ pub fn counter(what: &str) -> ProgressBar {
     styled(ProgressBar::no_length(), &template)
 }
 
+/// Something that goes through stages, named by its prefix.
+pub fn stages() -> ProgressBar {
+    let template = "{spinner} {prefix}, {msg}, {elapsed}";
+    styled(ProgressBar::no_length(), template)
+}
+
 /// A bar that fills as a budget is spent.
 pub fn budget_bar(budget: Budget) -> ProgressBar {
     let bounded = budget.time.is_some() || budget.runs.is_some();

@@ -1,18 +1,28 @@
 //! What reduction came to, for people and for programs.
 
-use super::workshop::Size;
+use super::size::Size;
+use bohr_reduce::execution_reduction::Irrelevant;
 use bohr_reduce::reduction::Stage;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
+
+const NOT_EVALUATED: &str = "note: no good run comes by the place of the failure, so that \
+nobody knows whether what is left fails for the same reason\n";
 
 /// The figures before and after.
 pub struct Report {
     pub before: Size,
     pub after: Size,
     pub stages: Vec<(Stage, Duration)>,
+    /// Blocks of the program of which some pass was left out.
+    pub blocks_redundant: u64,
+    /// What the dependence graph of the run as it was found could do without.
+    pub er: Irrelevant,
     /// Whether the failure needs no interleaving.
     pub sequential: bool,
+    /// Whether good runs come by the place of the failure.
+    pub evaluated: bool,
     /// Whether the result replayed every time.
     pub verified: bool,
     pub runs: u64,
@@ -25,6 +35,7 @@ impl Report {
                 "name": stage.name,
                 "rounds": stage.rounds,
                 "seconds": time.as_secs_f64(),
+                "events_removed": stage.events_removed,
                 "progress": stage.progress,
             })
         };
@@ -34,6 +45,8 @@ impl Report {
             "threads_after": after.threads,
             "events_before": before.events,
             "events_after": after.events,
+            "bytes_before": before.bytes,
+            "bytes_after": after.bytes,
             "switches_before": before.switches,
             "switches_after": after.switches,
             "iterations_before": before.iterations,
@@ -42,6 +55,8 @@ impl Report {
             "replay_seconds_after": after.replay_seconds,
             "stages": self.stages.iter().map(stage).collect::<Vec<_>>(),
             "blocks_found": before.blocks,
+            "blocks_redundant": self.blocks_redundant,
+            "er_events_removed": self.er.events,
             "sequential": self.sequential,
             "verified": self.verified,
             "runs": self.runs,
@@ -57,11 +72,19 @@ impl Report {
         text.push_str(&row("threads", before.threads, after.threads));
         text.push_str(&row("iterations", before.iterations, after.iterations));
         text.push_str(&row("events", before.events, after.events));
+        text.push_str(&row("bytes", before.bytes, after.bytes));
         text.push_str(&row("switches", before.switches, after.switches));
         let seconds: f64 = self.stages.iter().map(|stage| stage.1.as_secs_f64()).sum();
         text.push_str(&format!("{} runs in {seconds:.1} s\n", self.runs));
+        text.push_str(&format!(
+            "the dependence graph alone could do without {} of {} events\n",
+            self.er.events, before.events
+        ));
         if self.sequential {
             text.push_str("note: it fails also when the threads run one after the other\n");
+        }
+        if !self.evaluated {
+            text.push_str(NOT_EVALUATED);
         }
         if !self.verified {
             text.push_str("note: the result did not replay every time; `bohr check` looks why\n");

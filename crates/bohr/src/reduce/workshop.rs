@@ -1,162 +1,167 @@
-//! Where parts are left out of a failing run: the reducer's hands.
+//! Where parts are left out of a failing run: the reducer's hands, and its
+//! memory of what was tried.
 
+use super::crew::Crew;
+use super::examiner::{Base, Criterion, Question};
+use super::size::Size;
 use crate::outcome::Failure;
-use crate::simplify::loosely;
 use bohr_event::control::{Omissions, Recorded};
-use bohr_event::{EventKind, FailureKind, PlaceNumber, ThreadPath};
+use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Reduced};
-use bohr_explore::{ExploreError, Observed, Trials, write_whole};
-use bohr_reduce::reduction::{Block, Reducer};
-use bohr_schedule::{Plan, Rule};
+use bohr_explore::{ExploreError, write_whole};
+use bohr_reduce::Execution;
+use bohr_reduce::reduction::{Block, Candidates, Effort, Reducer, suspects};
+use bohr_schedule::Plan;
 use indicatif::ProgressBar;
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-/// Runs by chance that look for the failure where the old schedule, followed as
-/// far as it goes, does not show it; and how long they may take altogether.
-const CHANCES: (u64, Duration) = (24, Duration::from_millis(50));
+/// Other schedules that are tried where the old one does not show the failure:
+/// at most so many for a candidate, and for a row of candidates so few that they
+/// cost about as much as so many events.
+const CHANCES: u64 = 24;
+const CHANCES_OF_THREADS: u64 = 96;
+const CHANCE_COST: u64 = 2_000_000;
 
-/// Replays that a result has to pass.
-const REPLAYS: u64 = 20;
-
-/// How large a failing run is.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Size {
-    pub threads: u64,
-    pub events: u64,
-    pub switches: u64,
-    pub iterations: u64,
-    pub blocks: u64,
-    pub replay_seconds: f64,
-}
+/// The creation of a thread, in events.
+const THREAD_COST: u64 = 50;
 
 /// See the module.
-pub struct Workshop<'w, 't> {
+pub struct Workshop<'w> {
     bug: &'w Bug,
-    trials: Trials<'t>,
+    crew: Crew<'w>,
     path: &'w Path,
-    go_on: &'w dyn Fn() -> bool,
+    go_on: &'w (dyn Fn() -> bool + Sync),
     bar: &'w ProgressBar,
+    /// The run as it was found.
+    original: Recorded,
+    before: Size,
     /// The smallest failing run so far, and what it leaves out.
-    best: Recorded,
+    best: Base,
     without: Omissions,
-    /// Whether the threads fail also one after the other.
-    sequential: bool,
+    criterion: Criterion,
+    /// What was answered by no, as hashes of all that an answer depends on.
+    refused: Mutex<HashSet<u64>>,
+    rounds: u64,
 }
 
-impl<'w, 't> Workshop<'w, 't> {
+impl<'w> Workshop<'w> {
     pub fn new(
         bug: &'w Bug,
-        mut trials: Trials<'t>,
+        mut crew: Crew<'w>,
         path: &'w Path,
-        go_on: &'w dyn Fn() -> bool,
+        go_on: &'w (dyn Fn() -> bool + Sync),
         bar: &'w ProgressBar,
-    ) -> Result<Workshop<'w, 't>, Failure> {
-        let schedule = trials.atlas().inward(bug.best_schedule());
-        let best = trials.record(&Plan::replay(schedule), bug.seed)?;
-        let alone = trials.observe(&Plan::new(Rule::Sequential), bug.seed)?;
-        Ok(Workshop {
+    ) -> Result<Workshop<'w>, Failure> {
+        let found = counted(&mut crew, &bug.schedule, Omissions::default())?;
+        let before = Size::of(&found, &Omissions::default());
+        let original = found.run.clone();
+        let best = match &bug.reduced {
+            None => found,
+            Some(reduced) => counted(&mut crew, bug.best_schedule(), reduced.without.clone())?,
+        };
+        let examiner = crew.first_examiner();
+        examiner.trials.leave_out(Omissions::default());
+        let criterion = examiner.criterion(&original, &bug.signature.kind)?;
+        let mut workshop = Workshop {
             bug,
+            crew,
             path,
             go_on,
             bar,
-            best: best.ok_or(ExploreError::NotReproduced)?,
+            original,
+            before,
+            best,
             without: bug.without(),
-            sequential: alone.same,
-            trials,
-        })
+            criterion,
+            refused: Mutex::new(HashSet::new()),
+            rounds: 0,
+        };
+        let schedule = workshop.original.schedule.clone();
+        workshop.before.replay_seconds = workshop.time(schedule, Omissions::default())?;
+        Ok(workshop)
     }
 
     pub fn is_sequential(&self) -> bool {
-        self.sequential
+        self.criterion.sequential
+    }
+
+    /// Whether good runs come by the place of the failure at all.
+    pub fn is_evaluated(&self) -> bool {
+        let kind = &self.bug.signature.kind;
+        let always = matches!(kind, FailureKind::Exit { .. } | FailureKind::Output);
+        always || self.criterion.sequential || !self.criterion.evaluated.is_empty()
     }
 
     pub fn runs(&self) -> u64 {
-        self.trials.runs()
+        self.crew.runs()
+    }
+
+    /// The size of the run as it was found.
+    pub fn before(&self) -> Size {
+        self.before
+    }
+
+    /// The run as it was found.
+    pub fn execution(&self) -> Execution<'_> {
+        Execution {
+            steps: &self.original.steps,
+            pending: &self.original.pending,
+        }
     }
 
     /// The size of the best run so far.
-    pub fn size(&mut self) -> Result<Size, Failure> {
-        let blocks = self.blocks()?;
-        self.trials.leave_out(self.without.clone());
-        let started = Instant::now();
-        self.trials
-            .run(&Plan::replay(self.best.schedule.clone()), self.bug.seed)?;
-        let omitted = self.without.iterations.iter();
-        let omitted: u64 = omitted.map(|one| one.numbers.len() as u64).sum();
-        let passes: u64 = blocks.iter().map(|block| block.passes).sum();
+    pub fn after(&mut self) -> Result<Size, Failure> {
+        let size = Size::of(&self.best, &self.without);
+        let schedule = self.best.run.schedule.clone();
         Ok(Size {
-            threads: self.threads().len() as u64,
-            events: self.best.steps.len() as u64,
-            switches: self.best.schedule.switches() as u64,
-            iterations: passes.saturating_sub(omitted),
-            blocks: blocks.len() as u64,
-            replay_seconds: started.elapsed().as_secs_f64(),
+            replay_seconds: self.time(schedule, self.without.clone())?,
+            ..size
         })
     }
 
-    /// Whether the result shows the failure every time.
-    pub fn verify(&mut self) -> Result<bool, Failure> {
-        self.trials.leave_out(self.without.clone());
-        let plan = Plan::replay(self.best.schedule.clone());
-        for _ in 0..REPLAYS {
-            if !self.trials.run(&plan, self.bug.seed)?.same {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Blocks of the program of which some pass is left out.
+    pub fn redundant_blocks(&self) -> u64 {
+        let gates = self.without.iterations.iter().map(|one| one.gate);
+        gates.collect::<HashSet<_>>().len() as u64
     }
 
-    /// Condition I: a run that shows the failure although this is left out; by
-    /// the schedule of the best run so far, or by chance.
-    fn still_fails(&mut self) -> Result<Option<Recorded>, Failure> {
-        let followed = loosely(self.best.schedule.clone());
-        let by_chance = Plan::new(Rule::Random);
-        let plans = std::iter::once((&followed, self.bug.seed))
-            .chain((0..CHANCES.0).map(|seed| (&by_chance, seed)));
+    /// Seconds that a replay takes.
+    fn time(
+        &mut self,
+        schedule: Schedule<PlaceNumber>,
+        without: Omissions,
+    ) -> Result<f64, Failure> {
+        let trials = &mut self.crew.first_examiner().trials;
+        trials.leave_out(without);
+        let plan = Plan::replay(schedule);
         let started = Instant::now();
-        for (plan, seed) in plans {
-            if seed > 0 && started.elapsed() > CHANCES.1 {
-                break;
-            }
-            let trial = self.trials.run(plan, seed)?;
-            if trial.same {
-                let exact = Plan::replay(trial.schedule);
-                let observed = self.trials.observe(&exact, self.bug.seed)?;
-                if observed.same && self.is_left_out(&observed) {
-                    return Ok(observed.run);
-                }
-            }
-        }
-        Ok(None)
+        trials.repeat(&plan, self.bug.seed, 1)?;
+        Ok(started.elapsed().as_secs_f64())
     }
 
-    /// Whether all that was to be left out was: not every body has a gate.
-    fn is_left_out(&self, observed: &Observed) -> bool {
-        let threads = observed.run.as_ref().map_or(&[][..], |run| &run.threads);
-        let wanted = self.trials.left_out().threads.iter();
-        { wanted }.all(|path| observed.left_out.contains(path) || !threads.contains(path))
+    /// How many of so many replays of the result show the failure.
+    pub fn replays(&mut self, times: u64) -> Result<u64, Failure> {
+        let trials = &mut self.crew.first_examiner().trials;
+        trials.leave_out(self.without.clone());
+        let plan = Plan::replay(self.best.run.schedule.clone());
+        Ok(trials.repeat(&plan, self.bug.seed, times)?)
     }
 
-    /// Condition II: one after the other, the threads come by the place of the
-    /// failure and do not fail.
-    fn is_about_interleaving(&mut self, failing: &Recorded) -> Result<bool, Failure> {
-        let alone = Plan::new(Rule::Sequential);
-        let observed = self.trials.observe(&alone, self.bug.seed)?;
-        let Some(run) = observed.run.filter(|_| !observed.failed) else {
-            return Ok(false);
-        };
-        let visited: HashSet<PlaceNumber> =
-            run.steps.iter().map(|step| step.operation.place).collect();
-        let needed = predicate(failing, &self.bug.signature.kind);
-        Ok(needed.iter().all(|place| visited.contains(place)))
+    fn take(&mut self, run: Base, omissions: Omissions) -> Result<(), Failure> {
+        self.best = run;
+        self.without = omissions;
+        self.save()
     }
 
-    fn save(&self) -> Result<(), Failure> {
+    fn save(&mut self) -> Result<(), Failure> {
+        let atlas = self.crew.first_examiner().trials.atlas();
         let bug = Bug {
             reduced: Some(Reduced {
-                schedule: self.trials.atlas().outward(&self.best.schedule),
+                schedule: atlas.outward(&self.best.run.schedule),
                 without: self.without.clone(),
             }),
             simplified: None,
@@ -168,72 +173,147 @@ impl<'w, 't> Workshop<'w, 't> {
         })?;
         Ok(())
     }
-}
 
-/// The places that a good run has to come by to have evaluated what failed: the
-/// acquisitions of a deadlock, or what the failing thread did last. A wrong exit
-/// code or output is evaluated by every run that ends.
-fn predicate(failing: &Recorded, kind: &FailureKind) -> Vec<PlaceNumber> {
-    match kind {
-        FailureKind::Exit { .. } | FailureKind::Output => Vec::new(),
-        FailureKind::Deadlock => {
-            let acquires = |kind| matches!(kind, EventKind::Acquire | EventKind::AcquireShared);
-            let pending = failing.pending.iter().map(|step| step.operation);
-            pending
-                .filter(|operation| acquires(operation.kind))
-                .map(|operation| operation.place)
-                .collect()
-        }
-        _ => {
-            let last = failing.steps.last();
-            last.map(|step| step.operation.place).into_iter().collect()
-        }
+    fn show(&self) {
+        self.bar.set_message(format!(
+            "round {}: {} threads, {} events",
+            self.rounds,
+            self.threads().len(),
+            self.best.run.steps.len()
+        ));
     }
 }
 
-impl Reducer for Workshop<'_, '_> {
+/// A failing run with all that happened in it.
+fn counted(crew: &mut Crew<'_>, schedule: &Schedule, without: Omissions) -> Result<Base, Failure> {
+    let examiner = crew.first_examiner();
+    let schedule = examiner.trials.atlas().inward(schedule);
+    let base = examiner.base(&without, schedule)?;
+    Ok(base.ok_or(ExploreError::NotReproduced)?)
+}
+
+/// How many other schedules are tried for each of so many candidates: fewer if
+/// runs are long, or have many threads to create.
+fn chances(best: &Recorded, candidates: &Candidates<'_>) -> u64 {
+    let cost = best.steps.len() as u64 + THREAD_COST * best.threads.len() as u64;
+    let most = CHANCE_COST / (cost.max(1) * candidates.count.max(1) as u64);
+    most.min(match candidates.may_grow {
+        true => CHANCES_OF_THREADS,
+        false => CHANCES,
+    })
+}
+
+/// All that an answer depends on.
+fn content(question: &Question<'_>, base: u64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (
+        &question.omissions,
+        base,
+        question.chances,
+        question.may_grow,
+    )
+        .hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash(schedule: &Schedule<PlaceNumber>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for segment in schedule.segments() {
+        (&segment.thread, segment.events).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+impl Reducer for Workshop<'_> {
     type Error = Failure;
 
-    fn does_it(&mut self, omissions: &Omissions) -> Result<bool, Failure> {
-        self.bar.set_position(self.trials.runs());
-        self.trials.leave_out(omissions.clone());
-        let Some(run) = self.still_fails()? else {
-            return Ok(false);
+    fn first(
+        &mut self,
+        candidates: &Candidates<'_>,
+        effort: Effort,
+    ) -> Result<Option<usize>, Failure> {
+        self.show();
+        let base = hash(&self.best.run.schedule);
+        let chances = match effort {
+            Effort::Following => 0,
+            Effort::Searching => chances(&self.best.run, candidates),
         };
-        if !self.sequential && !self.is_about_interleaving(&run)? {
-            return Ok(false);
+        let (refused, best, criterion) = (&self.refused, &self.best, &self.criterion);
+        let refused = || refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let question = |number: usize| {
+            let question = Question {
+                omissions: (candidates.omissions)(number),
+                base: best,
+                criterion,
+                chances,
+                may_grow: candidates.may_grow,
+            };
+            let known = refused().contains(&content(&question, base));
+            (!known).then_some(question)
+        };
+        let note = |question: &Question<'_>| {
+            refused().insert(content(question, base));
+        };
+        let found = { &mut self.crew }.first(candidates.count, &question, &note, self.go_on)?;
+        self.rounds += found.as_ref().map_or(candidates.count, |found| found.0 + 1) as u64;
+        let Some((number, run)) = found else {
+            return Ok(None);
+        };
+        self.take(run, (candidates.omissions)(number))?;
+        Ok(Some(number))
+    }
+
+    fn shorten(&mut self) -> Result<u64, Failure> {
+        let single = Candidates {
+            count: 1,
+            omissions: &|_| Omissions::default(),
+            may_grow: true,
+        };
+        let question = Question {
+            omissions: self.without.clone(),
+            base: &self.best,
+            criterion: &self.criterion,
+            chances: chances(&self.best.run, &single),
+            may_grow: false,
+        };
+        let rounds = question.chances;
+        if let Some(run) = self.crew.first_examiner().shorter(&question)? {
+            self.take(run, self.without.clone())?;
         }
-        self.best = run;
-        self.without = omissions.clone();
-        self.save()?;
-        Ok(true)
+        Ok(rounds)
     }
 
     fn threads(&self) -> Vec<ThreadPath> {
-        let gone = |path: &&ThreadPath| !self.without.threads.contains(path);
-        self.best.threads.iter().filter(gone).cloned().collect()
+        let execution = Execution {
+            steps: &self.best.run.steps,
+            pending: &self.best.run.pending,
+        };
+        let suspected = suspects(execution).into_iter();
+        let mut order: Vec<&ThreadPath> = suspected
+            .filter_map(|thread| self.best.run.threads.get(thread.position()))
+            .collect();
+        let known: HashSet<&ThreadPath> = order.iter().copied().collect();
+        // Those that never came to run.
+        let idle = self.best.run.threads.iter();
+        order.extend(idle.filter(|path| !known.contains(path)));
+        let there = |path: &&ThreadPath| !self.without.threads.contains(path);
+        order.into_iter().filter(there).cloned().collect()
     }
 
-    fn blocks(&mut self) -> Result<Vec<Block>, Failure> {
-        let count = Omissions {
-            count: true,
-            ..self.without.clone()
-        };
-        self.trials.leave_out(count);
-        let plan = Plan::replay(self.best.schedule.clone());
-        let observed = self.trials.observe(&plan, self.bug.seed)?;
-        let threads = observed.run.map(|run| run.threads).unwrap_or_default();
-        let block = |passes: &bohr_event::control::Passes| {
-            Some(Block {
-                gate: passes.gate,
-                thread: threads.get(passes.thread.position())?.clone(),
-                passes: passes.count,
-            })
-        };
-        Ok(observed.passes.iter().filter_map(block).collect())
+    fn blocks(&self) -> Vec<Block> {
+        self.best.blocks.clone()
+    }
+
+    fn events(&self) -> u64 {
+        self.best.run.steps.len() as u64
     }
 
     fn has_time(&self) -> bool {
         (self.go_on)()
+    }
+
+    fn begin(&mut self, stage: &'static str) {
+        self.bar.set_prefix(stage);
+        self.show();
     }
 }

@@ -1,0 +1,52 @@
+//! Passes of a loop that creates threads which are all left out. They cost an
+//! execution more than anything else that is left of it, and cannot go one by
+//! one: a loop that joins the threads has as many passes, and joins what was
+//! never created. So such loops of a thread lose the same passes together.
+
+use super::iterations::{keeping, left_of};
+use super::{Block, Candidates, Reducer, Stage, Work};
+
+pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
+    if work.omissions.threads.is_empty() {
+        return Ok(());
+    }
+    let blocks = work.reducer.blocks();
+    for creating in blocks.iter().filter(|block| block.children > 0) {
+        if !work.reducer.has_time() {
+            break;
+        }
+        let before = work.omissions.clone();
+        if left_of(creating, &before).is_empty() {
+            continue;
+        }
+        let kept: Vec<u64> = creating.pinned.iter().rev().copied().collect();
+        let is_twin = |block: &&Block| {
+            block.thread == creating.thread
+                && block.passes == creating.passes
+                && block.gate != creating.gate
+        };
+        let twins: Vec<&Block> = blocks.iter().filter(is_twin).collect();
+        let sets = sets(&twins);
+        let omissions = |test: usize| {
+            let alone = keeping(&before, creating, &kept);
+            let without = |omissions, block: &&Block| keeping(&omissions, block, &kept);
+            sets[test].iter().fold(alone, without)
+        };
+        let candidates = Candidates {
+            count: sets.len(),
+            omissions: &omissions,
+            may_grow: false,
+        };
+        work.take_first(stage, &candidates)?;
+    }
+    Ok(())
+}
+
+/// Which loops lose passes along with the creating one: all, none, each alone.
+fn sets<'b>(twins: &[&'b Block]) -> Vec<Vec<&'b Block>> {
+    let single = twins.iter().map(|&twin| vec![twin]);
+    let all = [twins.to_vec()].into_iter();
+    all.chain(single.filter(|_| twins.len() > 1))
+        .chain((!twins.is_empty()).then(Vec::new))
+        .collect()
+}

@@ -1,0 +1,228 @@
+//! Only the threads and iterations that the failure needs: LEAN (Huang and
+//! Zhang, "LEAN: Simplifying Concurrency Bug Reproduction via Replay-supported
+//! Execution Reduction", OOPSLA 2012), Algorithms 1 ([`threads`]) and 4
+//! ([`iterations`]).
+//!
+//! Deviations: the stages are repeated until none of them finds anything, since
+//! each makes room for the others, and a stage of its own looks for a shorter
+//! way to the same failure. What can be had by following the old schedule is
+//! taken first; only then are other schedules searched, when runs are short.
+
+mod creations;
+mod iterations;
+mod pinned;
+mod projection;
+mod suspects;
+mod threads;
+
+pub use pinned::pinned;
+pub use projection::project;
+pub use suspects::suspects;
+
+use crate::minimise::minimise;
+use bohr_event::ThreadPath;
+use bohr_event::control::{GateReference, Omissions};
+
+/// How often a thread came by a gate in a failing run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Where.
+    pub gate: GateReference,
+    /// Who.
+    pub thread: ThreadPath,
+    /// How often, what was left out included.
+    pub passes: u64,
+    /// How many threads it had created before the first pass.
+    pub first_child: u32,
+    /// How many it creates in each pass; 0 if that varies.
+    pub children: u32,
+    /// By pass: the event of the run before which it begins.
+    pub starts: Vec<u64>,
+    /// Passes that have to stay, ascending: they create or join a thread that is
+    /// there.
+    pub pinned: Vec<u64>,
+}
+
+/// How hard a reducer looks for the failure where the old schedule does not show
+/// it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effort {
+    /// Not at all.
+    Following,
+    /// By a few other schedules.
+    Searching,
+}
+
+/// A row of candidates: what each leaves out.
+pub struct Candidates<'c> {
+    /// How many.
+    pub count: usize,
+    /// What one of them leaves out.
+    pub omissions: &'c (dyn Fn(usize) -> Omissions + Sync),
+    /// Whether a run with more events than the best is still worth it.
+    pub may_grow: bool,
+}
+
+/// Somebody who can leave parts out of a run and see whether it still fails.
+pub trait Reducer {
+    /// Why nothing can be tried.
+    type Error;
+
+    /// The first of the candidates without which the failure is still there, and
+    /// still one of interleaving. It is remembered: its run is the best so far.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    fn first(
+        &mut self,
+        candidates: &Candidates<'_>,
+        effort: Effort,
+    ) -> Result<Option<usize>, Self::Error>;
+
+    /// Looks for a failing run with fewer events that leaves out the same; how
+    /// many it looked at.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    fn shorten(&mut self) -> Result<u64, Self::Error>;
+
+    /// The threads of the best run so far, those left out not among them, the
+    /// likeliest to be needed first.
+    fn threads(&self) -> Vec<ThreadPath>;
+
+    /// The blocks that the threads of the best run so far came by.
+    fn blocks(&self) -> Vec<Block>;
+
+    /// Events of the best run so far.
+    fn events(&self) -> u64;
+
+    /// Whether there is time for more.
+    fn has_time(&self) -> bool;
+
+    /// Hears that a stage begins.
+    fn begin(&mut self, _stage: &'static str) {}
+}
+
+/// What one stage did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// `threads`, `iterations` or `events`.
+    pub name: &'static str,
+    /// Candidates that were tried, up to the one that was taken.
+    pub rounds: u64,
+    /// How many events fewer the best run has; negative if it has more.
+    pub events_removed: i64,
+    /// Whether it left out anything.
+    pub progress: bool,
+}
+
+/// Leaves out as much as it can; `told` hears what each stage did, in order.
+///
+/// # Errors
+/// If the program cannot be run. What was found so far is the reducer's.
+pub fn reduce<R: Reducer>(
+    reducer: &mut R,
+    omissions: &mut Omissions,
+    mut told: impl FnMut(&Stage),
+) -> Result<(), R::Error> {
+    for effort in [Effort::Following, Effort::Searching] {
+        let mut progress = true;
+        while progress && reducer.has_time() {
+            progress = false;
+            let mut work = Work {
+                reducer,
+                omissions,
+                effort,
+            };
+            for stage in [Work::threads, Work::iterations, Work::events] {
+                let stage = stage(&mut work)?;
+                progress |= stage.progress;
+                told(&stage);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A reduction under way.
+struct Work<'w, R> {
+    reducer: &'w mut R,
+    omissions: &'w mut Omissions,
+    effort: Effort,
+}
+
+impl<R: Reducer> Work<'_, R> {
+    fn threads(&mut self) -> Result<Stage, R::Error> {
+        self.stage("threads", |work, stage| {
+            threads::fewer(work, stage)?;
+            creations::fewer(work, stage)
+        })
+    }
+
+    fn iterations(&mut self) -> Result<Stage, R::Error> {
+        self.stage("iterations", iterations::fewer)
+    }
+
+    fn events(&mut self) -> Result<Stage, R::Error> {
+        self.stage("events", |work, stage| {
+            if work.effort == Effort::Searching && work.reducer.has_time() {
+                let before = work.reducer.events();
+                stage.rounds = work.reducer.shorten()?;
+                stage.progress = work.reducer.events() < before;
+            }
+            Ok(())
+        })
+    }
+
+    fn stage(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce(&mut Self, &mut Stage) -> Result<(), R::Error>,
+    ) -> Result<Stage, R::Error> {
+        let mut stage = Stage {
+            name,
+            ..Stage::default()
+        };
+        self.reducer.begin(name);
+        let before = self.reducer.events();
+        work(self, &mut stage)?;
+        stage.events_removed = before.cast_signed() - self.reducer.events().cast_signed();
+        Ok(stage)
+    }
+
+    /// Tries a row of candidates; the first that does it is taken over.
+    fn take_first(
+        &mut self,
+        stage: &mut Stage,
+        candidates: &Candidates<'_>,
+    ) -> Result<Option<usize>, R::Error> {
+        let found = self.reducer.first(candidates, self.effort)?;
+        stage.rounds += found.map_or(candidates.count, |found| found + 1) as u64;
+        if let Some(found) = found {
+            stage.progress = true;
+            *self.omissions = (candidates.omissions)(found);
+        }
+        Ok(found)
+    }
+
+    /// Minimises a list of which `without` says what is left out if some are kept.
+    fn search(
+        &mut self,
+        stage: &mut Stage,
+        count: usize,
+        may_grow: bool,
+        without: &(dyn Fn(&[usize]) -> Omissions + Sync),
+    ) -> Result<(), R::Error> {
+        // Asked while the reducer is busy with a test.
+        let cell = std::cell::RefCell::new(self);
+        minimise(count, &|| cell.borrow().reducer.has_time(), |row| {
+            let candidates = Candidates {
+                count: row.count(),
+                omissions: &|test| without(&row.left(test)),
+                may_grow,
+            };
+            cell.borrow_mut().take_first(stage, &candidates)
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! The schedule of what is left (LEAN, section 4): the order of the events that
+//! are not left out, as they came in the run before. Turns of threads that are
+//! gone stay in it: nobody takes them, and where others took turns with a thread
+//! that is gone, there is one more place at which a run that strays is back.
+//!
+//! An event belongs to a pass through a block if its thread executed it between
+//! the start of that pass and the next. Nobody notes where the last pass through
+//! a loop ends, so no pass is taken to be much longer than most.
+
+use super::Block;
+use crate::order::Order;
+use bohr_event::control::{Omissions, Recorded, Step};
+use bohr_event::{PlaceNumber, Schedule, ThreadIndex};
+use std::collections::HashMap;
+
+/// The order of the events of a run that are left without these.
+#[must_use]
+pub fn project(run: &Recorded, blocks: &[Block], omissions: &Omissions) -> Schedule<PlaceNumber> {
+    let mut gone = Gone::new(run, blocks, omissions);
+    let steps: Vec<Step> = (0u64..)
+        .zip(&run.steps)
+        .filter(|(event, step)| !gone.has(*event, step.thread))
+        .map(|(_, step)| *step)
+        .collect();
+    let path = |event: usize| run.threads[steps[event].thread.position()].clone();
+    let mut schedule = Order::of(&steps).schedule(&steps, path);
+    for choice in run.schedule.choices() {
+        schedule.choose(choice.clone());
+    }
+    schedule
+}
+
+/// Which events go.
+struct Gone {
+    passes: HashMap<ThreadIndex, Vec<Passes>>,
+}
+
+/// The passes of a thread through one block that are left out.
+struct Passes {
+    /// Where each begins and ends, ascending.
+    ranges: Vec<(u64, u64)>,
+    /// The first that is not over yet, and how many events of it went.
+    next: usize,
+    taken: u64,
+    /// Events that a pass has at most.
+    most: u64,
+}
+
+impl Gone {
+    fn new(run: &Recorded, blocks: &[Block], omissions: &Omissions) -> Gone {
+        let index = |position: usize| ThreadIndex(position as u32);
+        let mut passes: HashMap<ThreadIndex, Vec<Passes>> = HashMap::new();
+        for omitted in &omissions.iterations {
+            let block = blocks
+                .iter()
+                .find(|block| block.gate == omitted.gate && block.thread == omitted.thread);
+            let thread = run.threads.iter().position(|path| *path == omitted.thread);
+            if let (Some(block), Some(thread)) = (block, thread.map(index)) {
+                let of_block = Passes::new(run, block, thread, &omitted.numbers);
+                passes.entry(thread).or_default().push(of_block);
+            }
+        }
+        Gone { passes }
+    }
+
+    fn has(&mut self, event: u64, thread: ThreadIndex) -> bool {
+        let mut passes = self.passes.get_mut(&thread).into_iter().flatten();
+        passes.any(|passes| passes.has(event))
+    }
+}
+
+impl Passes {
+    fn new(run: &Recorded, block: &Block, thread: ThreadIndex, numbers: &[u64]) -> Passes {
+        let end = run.steps.len() as u64;
+        let range = |pass: usize| {
+            let next = block.starts.get(pass + 1).copied();
+            Some((*block.starts.get(pass)?, next.unwrap_or(end)))
+        };
+        Passes {
+            ranges: numbers
+                .iter()
+                .filter_map(|&number| range(number as usize))
+                .collect(),
+            next: 0,
+            taken: 0,
+            most: 2 * usual_length(run, &block.starts, thread),
+        }
+    }
+
+    fn has(&mut self, event: u64) -> bool {
+        while self
+            .ranges
+            .get(self.next)
+            .is_some_and(|range| range.1 <= event)
+        {
+            self.next += 1;
+            self.taken = 0;
+        }
+        let within = self
+            .ranges
+            .get(self.next)
+            .is_some_and(|range| range.0 <= event);
+        let has = within && self.taken < self.most;
+        self.taken += u64::from(has);
+        has
+    }
+}
+
+/// How many events of its own a thread executes in most passes.
+pub(super) fn usual_length(run: &Recorded, starts: &[u64], thread: ThreadIndex) -> u64 {
+    let length = |pair: &[u64]| {
+        let steps = &run.steps[pair[0] as usize..(pair[1] as usize).min(run.steps.len())];
+        steps.iter().filter(|step| step.thread == thread).count() as u64
+    };
+    let mut lengths: Vec<u64> = { starts.windows(2) }
+        .filter(|pair| pair[0] < pair[1])
+        .map(length)
+        .filter(|length| *length > 0)
+        .collect();
+    lengths.sort_unstable();
+    // Of a single pass nothing is known but that it is there.
+    let all = run.steps.len() as u64;
+    lengths.get(lengths.len() / 2).copied().unwrap_or(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_event::control::{GateReference, OmittedPasses};
+    use bohr_event::{EventKind, MemoryOrder, Operation};
+
+    #[test]
+    fn events_of_passes_that_go_leave_the_schedule() {
+        let step = |thread, place| Step {
+            thread: ThreadIndex(thread),
+            operation: Operation {
+                kind: EventKind::Read,
+                order: MemoryOrder::Plain,
+                size: 4,
+                object: 8,
+                place: PlaceNumber(place),
+            },
+        };
+        // Thread 1 makes three passes of two events each, then leaves the loop.
+        let steps = vec![
+            step(0, 1),
+            step(1, 2),
+            step(2, 9),
+            step(1, 3),
+            step(1, 2),
+            step(0, 1),
+            step(1, 3),
+            step(1, 2),
+            step(1, 3),
+            step(1, 7),
+        ];
+        let path = |text: &str| text.parse().unwrap();
+        let run = Recorded {
+            threads: vec![path("0"), path("0:1"), path("0:2")],
+            steps,
+            ..Recorded::default()
+        };
+        let gate = GateReference {
+            program: [0; 32],
+            number: 3,
+        };
+        let block = Block {
+            gate,
+            thread: path("0:1"),
+            passes: 3,
+            first_child: 0,
+            children: 0,
+            starts: vec![1, 4, 7],
+            pinned: Vec::new(),
+        };
+        let omissions = Omissions {
+            threads: vec![path("0:2")],
+            iterations: vec![OmittedPasses {
+                gate,
+                thread: path("0:1"),
+                numbers: vec![0, 1],
+                children: 0,
+            }],
+            count: false,
+        };
+        let schedule = project(&run, &[block], &omissions);
+        let told: Vec<(String, u64)> = { schedule.segments().iter() }
+            .map(|segment| (segment.thread.to_string(), segment.events))
+            .collect();
+        let expected = [("0", 1), ("0:2", 1), ("0", 1), ("0:1", 3)];
+        assert_eq!(
+            told,
+            expected.map(|(path, events)| (path.to_string(), events))
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! Several examiners who share a row of candidates. Whoever is free takes the
+//! next one; the first of the row that is redundant counts, so that the result
+//! is the same however many they are.
+
+use super::examiner::{Base, Examiner, Question};
+use bohr_explore::ExploreError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time that one examiner spends before others are called: they have to start
+/// the program, too.
+const ALONE: Duration = Duration::from_millis(300);
+
+/// Who starts an examiner.
+pub type Starting<'c> = dyn Fn() -> Result<Examiner<'c>, ExploreError> + 'c;
+
+/// See the module.
+pub struct Crew<'c> {
+    examiners: Vec<Examiner<'c>>,
+    start: &'c Starting<'c>,
+    most: usize,
+    busy: Duration,
+}
+
+impl<'c> Crew<'c> {
+    /// One examiner, and leave for some more.
+    pub fn new(start: &'c Starting<'c>, most: usize) -> Result<Crew<'c>, ExploreError> {
+        Ok(Crew {
+            examiners: vec![start()?],
+            start,
+            most: most.max(1),
+            busy: Duration::ZERO,
+        })
+    }
+
+    /// Who answers single questions.
+    pub fn first_examiner(&mut self) -> &mut Examiner<'c> {
+        &mut self.examiners[0]
+    }
+
+    /// Runs that all of them have made.
+    pub fn runs(&self) -> u64 {
+        let runs = self.examiners.iter().map(|one| one.trials.runs());
+        runs.sum()
+    }
+
+    /// The first of `count` questions that is answered by a run. `question` gives
+    /// nothing where the answer is known to be no; `refused` hears which ones were
+    /// answered by no.
+    pub fn first<'q>(
+        &mut self,
+        count: usize,
+        question: &(dyn Fn(usize) -> Option<Question<'q>> + Sync),
+        refused: &(dyn Fn(&Question<'q>) + Sync),
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<(usize, Base)>, ExploreError> {
+        if self.busy > ALONE && count > 1 && self.examiners.len() < self.most {
+            self.examiners.push((self.start)()?);
+        }
+        let started = Instant::now();
+        let row = Row {
+            next: AtomicUsize::new(0),
+            end: AtomicUsize::new(count),
+            found: Mutex::new(None),
+        };
+        let work = |examiner: &mut Examiner<'c>| -> Result<(), ExploreError> {
+            while let Some(number) = row.take().filter(|_| go_on()) {
+                let Some(question) = question(number) else {
+                    continue;
+                };
+                match examiner.examine(&question) {
+                    Ok(Some(run)) => row.found(number, run),
+                    Ok(None) => refused(&question),
+                    Err(error) => {
+                        row.end.store(0, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(())
+        };
+        let ends: Vec<Result<(), ExploreError>> = match &mut self.examiners[..] {
+            [one] => vec![work(one)],
+            several => std::thread::scope(|scope| {
+                let all: Vec<_> = several
+                    .iter_mut()
+                    .map(|examiner| scope.spawn(|| work(examiner)))
+                    .collect();
+                let join = |one: std::thread::ScopedJoinHandle<'_, _>| {
+                    let joined = one.join();
+                    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                all.into_iter().map(join).collect()
+            }),
+        };
+        self.busy += started.elapsed();
+        ends.into_iter().collect::<Result<(), _>>()?;
+        let found = row.found.into_inner();
+        Ok(found.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A row under examination.
+struct Row {
+    next: AtomicUsize,
+    /// Candidates from here on do not matter any more.
+    end: AtomicUsize,
+    found: Mutex<Option<(usize, Base)>>,
+}
+
+impl Row {
+    fn take(&self) -> Option<usize> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < self.end.load(Ordering::Relaxed)).then_some(number)
+    }
+
+    fn found(&self, number: usize, run: Base) {
+        self.end.fetch_min(number, Ordering::Relaxed);
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.as_ref().is_none_or(|(other, _)| number < *other) {
+            *found = Some((number, run));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The redundancy criterion (LEAN, Definition 2), asked about one candidate: is
+//! what it leaves out redundant? Condition I: a run without it still fails the
+//! same way. Condition II: when the threads that are left come one after the
+//! other, they come by the place of the failure and do not fail.
+//!
+//! An answer depends on the question alone, never on a clock or on who gives it.
+
+use crate::simplify::loosely;
+use bohr_event::control::{Omissions, Passes, Recorded};
+use bohr_event::{EventKind, FailureKind, PlaceNumber, Schedule};
+use bohr_explore::bug_file::Bug;
+use bohr_explore::{ExploreError, Observed, Trials};
+use bohr_reduce::reduction::{Block, pinned, project};
+use bohr_schedule::{Plan, Rule};
+use std::collections::HashSet;
+
+/// Replays that a result has to pass, every one of them.
+pub const REPLAYS: u64 = 20;
+
+/// What is asked about a candidate.
+pub struct Question<'q> {
+    pub omissions: Omissions,
+    /// The best run so far.
+    pub base: &'q Base,
+    pub criterion: &'q Criterion,
+    /// Other schedules to try where the best run's does not show the failure.
+    pub chances: u64,
+    /// Whether a run with more events is still an answer.
+    pub may_grow: bool,
+}
+
+/// A failing run, event for event, and the blocks that its threads came by.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub run: Recorded,
+    pub blocks: Vec<Block>,
+}
+
+/// What condition II asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Criterion {
+    /// The failure comes also when threads run one after the other: condition I
+    /// is all that can be asked.
+    pub sequential: bool,
+    /// Places that a good run has to come by to have evaluated what failed.
+    pub evaluated: Vec<PlaceNumber>,
+}
+
+/// A program that stands ready for questions.
+pub struct Examiner<'t> {
+    pub trials: Trials<'t>,
+    seed: u64,
+}
+
+impl<'t> Examiner<'t> {
+    pub fn new(trials: Trials<'t>, bug: &Bug) -> Examiner<'t> {
+        Examiner {
+            trials,
+            seed: bug.seed,
+        }
+    }
+
+    /// The failing run without what is left out, if that is redundant.
+    pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
+        self.trials.leave_out(question.omissions.clone());
+        let Some(run) = self.still_fails(question)? else {
+            return Ok(None);
+        };
+        let is_redundant = self.is_about_interleaving(question.criterion)?
+            && self.replays_always(&question.omissions, &run.run.schedule)?;
+        Ok(is_redundant.then_some(run))
+    }
+
+    /// Condition I, by the schedule of the best run so far or by other ones.
+    fn still_fails(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
+        let Base { run, blocks } = question.base;
+        let followed = loosely(project(run, blocks, &question.omissions));
+        if let Some(run) = self.fails(&followed, self.seed, question)? {
+            return Ok(Some(run));
+        }
+        for (plan, seed) in chances(question) {
+            if let Some(run) = self.fails(&plan, seed, question)? {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a plan's run did, event for event, if it shows the failure, replays
+    /// exactly and leaves out what it should.
+    fn fails(
+        &mut self,
+        plan: &Plan,
+        seed: u64,
+        question: &Question<'_>,
+    ) -> Result<Option<Base>, ExploreError> {
+        let trial = self.trials.run(plan, seed)?;
+        let grows = trial.schedule.events() > question.base.run.steps.len() as u64;
+        if !trial.same || grows && !question.may_grow {
+            return Ok(None);
+        }
+        self.base(&question.omissions, trial.schedule)
+    }
+
+    /// The run of a schedule, if it shows the failure and leaves out what it should.
+    pub fn base(
+        &mut self,
+        omissions: &Omissions,
+        schedule: Schedule<PlaceNumber>,
+    ) -> Result<Option<Base>, ExploreError> {
+        self.trials.leave_out(Omissions {
+            count: true,
+            ..omissions.clone()
+        });
+        let observed = self.trials.observe(&Plan::replay(schedule), self.seed)?;
+        self.trials.leave_out(omissions.clone());
+        let is_it = observed.same && is_left_out(omissions, &observed);
+        let Some(run) = observed.run.filter(|_| is_it) else {
+            return Ok(None);
+        };
+        let blocks = blocks(&observed.passes, &run, omissions);
+        Ok(Some(Base { run, blocks }))
+    }
+
+    /// The run with the fewest events, then switches, that leaves out the same
+    /// as the best so far, if one of a few is better; and how many were tried.
+    pub fn shorter(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
+        self.trials.leave_out(question.omissions.clone());
+        let size = |schedule: &Schedule<PlaceNumber>| (schedule.events(), schedule.switches());
+        let mut best = None;
+        let mut least = size(&question.base.run.schedule);
+        for (plan, seed) in chances(question) {
+            let trial = self.trials.run(&plan, seed)?;
+            if trial.same && size(&trial.schedule) < least {
+                least = size(&trial.schedule);
+                best = Some(trial.schedule);
+            }
+        }
+        let Some(schedule) = best else {
+            return Ok(None);
+        };
+        let Some(base) = self.base(&question.omissions, schedule)? else {
+            return Ok(None);
+        };
+        let always = self.replays_always(&question.omissions, &base.run.schedule)?;
+        Ok(always.then_some(base))
+    }
+
+    /// Condition II.
+    fn is_about_interleaving(&mut self, criterion: &Criterion) -> Result<bool, ExploreError> {
+        if criterion.sequential {
+            return Ok(true);
+        }
+        for rule in [Rule::Sequential, Rule::Backward] {
+            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
+            let Some(run) = observed.run.filter(|_| !observed.failed) else {
+                return Ok(false);
+            };
+            let visited = visited(&run);
+            if { criterion.evaluated.iter() }.all(|place| visited.contains(place)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn replays_always(
+        &mut self,
+        omissions: &Omissions,
+        schedule: &Schedule<PlaceNumber>,
+    ) -> Result<bool, ExploreError> {
+        self.trials.leave_out(omissions.clone());
+        let plan = Plan::replay(schedule.clone());
+        Ok(self.trials.repeat(&plan, self.seed, REPLAYS)? == REPLAYS)
+    }
+
+    /// What condition II has to ask for, given the failing run in which nothing
+    /// is left out that can be.
+    pub fn criterion(
+        &mut self,
+        failing: &Recorded,
+        kind: &FailureKind,
+    ) -> Result<Criterion, ExploreError> {
+        let mut evaluated = Vec::new();
+        for rule in [Rule::Sequential, Rule::Backward] {
+            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
+            let good = observed.run.as_ref().filter(|_| !observed.failed);
+            let Some(run) = good else {
+                return Ok(Criterion {
+                    sequential: true,
+                    evaluated: Vec::new(),
+                });
+            };
+            evaluated = predicate(failing, kind, &visited(run));
+            if !evaluated.is_empty() {
+                break;
+            }
+        }
+        Ok(Criterion {
+            sequential: false,
+            evaluated,
+        })
+    }
+}
+
+/// Plans and seeds that might show the failure: few switches, or many.
+fn chances(question: &Question<'_>) -> impl Iterator<Item = (Plan, u64)> + use<> {
+    let events = question.base.run.steps.len() as u64;
+    (0..question.chances).map(move |number| {
+        let rule = match number % 2 {
+            0 => Rule::Pct {
+                depth: 3,
+                length: events,
+            },
+            _ => Rule::Random,
+        };
+        (Plan::new(rule), number)
+    })
+}
+
+fn blocks(passes: &[Passes], run: &Recorded, omissions: &Omissions) -> Vec<Block> {
+    let block = |passes: &Passes| {
+        let mut block = Block {
+            gate: passes.gate,
+            thread: run.threads.get(passes.thread.position())?.clone(),
+            passes: passes.count,
+            first_child: passes.first_child,
+            children: passes.children,
+            starts: passes.starts.clone(),
+            pinned: Vec::new(),
+        };
+        block.pinned = pinned(run, &block, omissions);
+        Some(block)
+    };
+    passes.iter().filter_map(block).collect()
+}
+
+/// Whether all that was to be left out was: not every body has a gate.
+fn is_left_out(omissions: &Omissions, observed: &Observed) -> bool {
+    let threads = observed.run.as_ref().map_or(&[][..], |run| &run.threads);
+    let wanted = omissions.threads.iter();
+    { wanted }.all(|path| observed.left_out.contains(path) || !threads.contains(path))
+}
+
+fn visited(run: &Recorded) -> HashSet<PlaceNumber> {
+    run.steps.iter().map(|step| step.operation.place).collect()
+}
+
+/// The places that a good run has to come by to have evaluated what failed: the
+/// acquisitions of a deadlock, or the last place of the failing thread that a
+/// good run comes by as well; what comes after it happens only to who fails. A
+/// wrong exit code or output is evaluated by every run that ends.
+fn predicate(
+    failing: &Recorded,
+    kind: &FailureKind,
+    good: &HashSet<PlaceNumber>,
+) -> Vec<PlaceNumber> {
+    match kind {
+        FailureKind::Exit { .. } | FailureKind::Output => Vec::new(),
+        FailureKind::Deadlock => {
+            let acquires = |kind| matches!(kind, EventKind::Acquire | EventKind::AcquireShared);
+            let pending = failing.pending.iter().map(|step| step.operation);
+            pending
+                .filter(|operation| acquires(operation.kind) && good.contains(&operation.place))
+                .map(|operation| operation.place)
+                .collect()
+        }
+        _ => {
+            let Some(thread) = failing.steps.last().map(|step| step.thread) else {
+                return Vec::new();
+            };
+            let own = failing.steps.iter().rev();
+            let mut own = own.filter(|step| step.thread == thread);
+            own.find(|step| good.contains(&step.operation.place))
+                .map(|step| step.operation.place)
+                .into_iter()
+                .collect()
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! How large a failing run is: the figures that reduction is measured by.
+
+use super::examiner::Base;
+use bohr_event::ThreadIndex;
+use bohr_event::control::{Omissions, Recorded};
+use bohr_trace::{Record, Writer};
+use std::collections::BTreeSet;
+
+/// The figures of one run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Size {
+    pub threads: u64,
+    pub events: u64,
+    /// Of the run as a trace file.
+    pub bytes: u64,
+    pub switches: u64,
+    /// Passes of all threads through all blocks.
+    pub iterations: u64,
+    /// Blocks of the program that somebody came by.
+    pub blocks: u64,
+    pub replay_seconds: f64,
+}
+
+impl Size {
+    /// All but the time.
+    pub fn of(base: &Base, without: &Omissions) -> Size {
+        let Base { run, blocks } = base;
+        let omitted = without.iterations.iter();
+        let omitted: u64 = omitted.map(|one| one.numbers.len() as u64).sum();
+        let passes: u64 = blocks.iter().map(|block| block.passes).sum();
+        let gates: BTreeSet<_> = blocks.iter().map(|block| block.gate).collect();
+        let there = |path: &&_| !without.threads.contains(path);
+        Size {
+            threads: run.threads.iter().filter(there).count() as u64,
+            events: run.steps.len() as u64,
+            bytes: bytes(run),
+            switches: run.schedule.switches() as u64,
+            iterations: passes.saturating_sub(omitted),
+            blocks: gates.len() as u64,
+            replay_seconds: 0.0,
+        }
+    }
+}
+
+/// How many bytes the trace of a run takes.
+fn bytes(run: &Recorded) -> u64 {
+    let Ok(mut writer) = Writer::new(Vec::new()) else {
+        return 0;
+    };
+    for (index, path) in (0u32..).zip(&run.threads) {
+        writer.name_thread(ThreadIndex(index), path.steps());
+    }
+    for step in &run.steps {
+        writer.push(&Record {
+            thread: step.thread,
+            operation: step.operation,
+            value: None,
+        });
+    }
+    writer.finish().len() as u64
+}

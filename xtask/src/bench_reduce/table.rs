@@ -1,0 +1,156 @@
+//! The tables of `bench reduce`: one row for ours, and one for the paper's.
+
+use super::{Reduced, paper};
+use bohr_museum::Papers;
+
+/// LEAN's column, our fields, and how they are headed.
+const COLUMNS: [(&str, &str, &str); 4] = [
+    ("size", "bytes", "bytes"),
+    ("threads", "threads", "threads"),
+    ("switches", "switches", "switches"),
+    ("replay time", "replay_seconds", "replay"),
+];
+
+pub fn heading() {
+    print!("{:18}", "exhibit");
+    for (_, _, name) in COLUMNS {
+        print!(" {name:>26}");
+    }
+    println!(
+        " {:>13} {:>17} {:>6} {:>7} {:>8} {:>4}",
+        "iterations", "events", "rounds", "runs", "seconds", "min"
+    );
+}
+
+/// What was removed, in per cent.
+fn removed(before: f64, after: f64) -> f64 {
+    100.0 * (1.0 - after / before.max(f64::MIN_POSITIVE))
+}
+
+fn cell(before: f64, after: f64, field: &str) -> String {
+    let shown = |number: f64| match field {
+        "replay_seconds" => format!("{:.1}ms", 1e3 * number),
+        _ => format!("{number:.0}"),
+    };
+    let percent = removed(before, after);
+    format!("{}>{} {percent:.1}%", shown(before), shown(after))
+}
+
+fn pair(reduced: &Reduced, field: &str) -> (f64, f64) {
+    let number = |when: &str| reduced.number(&format!("{field}_{when}"));
+    (number("before"), number("after"))
+}
+
+/// Our figures, and the paper's below them where there are any.
+pub fn rows(reduced: &Reduced, papers: &Papers) {
+    print!("{:18}", reduced.name);
+    for (_, field, _) in COLUMNS {
+        let (before, after) = pair(reduced, field);
+        print!(" {:>26}", cell(before, after, field));
+    }
+    let plain = |field: &str| {
+        let (before, after) = pair(reduced, field);
+        format!("{before:.0}>{after:.0}")
+    };
+    let reached = match reduced.reaches_minimum() {
+        true => "yes",
+        false => "NO",
+    };
+    println!(
+        " {:>13} {:>17} {:>6} {:>7} {:>8.2} {reached:>4}",
+        plain("iterations"),
+        plain("events"),
+        reduced.rounds(),
+        reduced.number("runs"),
+        reduced.seconds,
+    );
+    let Some(row) = &reduced.mirrors else {
+        return;
+    };
+    print!("  {row:16}");
+    for (column, field, _) in COLUMNS {
+        let simplified = paper(papers, row, &format!("simplified {column}"));
+        let told = match (paper(papers, row, column), simplified) {
+            (Some(before), Some(after)) => cell(before, after, field),
+            _ => "-".to_string(),
+        };
+        print!(" {told:>26}");
+    }
+    println!();
+}
+
+/// The columns in which the paper removes more.
+pub fn misses(reduced: &Reduced, papers: &Papers) -> Vec<String> {
+    let Some(row) = &reduced.mirrors else {
+        return Vec::new();
+    };
+    let missed = COLUMNS.iter().filter_map(|(column, field, name)| {
+        let (before, after) = pair(reduced, field);
+        let theirs = removed(
+            paper(papers, row, column)?,
+            paper(papers, row, &format!("simplified {column}"))?,
+        );
+        let ours = removed(before, after);
+        (ours < theirs).then(|| {
+            format!(
+                "{}: {name} reduced by {ours:.1} %, the paper by {theirs:.1} %",
+                reduced.name
+            )
+        })
+    });
+    missed.collect()
+}
+
+pub fn large_heading() {
+    println!(
+        "{:18} {:>19} {:>12} {:>12} {:>10} {:>8} {:>8} {:>8} {:>6}  where the time goes",
+        "exhibit",
+        "events",
+        "threads",
+        "iterations",
+        "replay",
+        "stages",
+        "replays",
+        "command",
+        "MB"
+    );
+}
+
+pub fn large_row(reduced: &Reduced) {
+    let plain = |field: &str| {
+        let (before, after) = pair(reduced, field);
+        format!("{before:.0}>{after:.0}")
+    };
+    let replay = reduced.number("replay_seconds_before");
+    let stages = reduced.report["stages"].as_array();
+    let mut profile: Vec<(String, u64, f64)> = Vec::new();
+    for stage in stages.into_iter().flatten() {
+        let name = stage["name"].as_str().unwrap_or_default();
+        let rounds = stage["rounds"].as_u64().unwrap_or(0);
+        let seconds = stage["seconds"].as_f64().unwrap_or(0.0);
+        match profile.iter_mut().find(|(known, _, _)| known == name) {
+            Some(known) => {
+                known.1 += rounds;
+                known.2 += seconds;
+            }
+            None => profile.push((name.to_string(), rounds, seconds)),
+        }
+    }
+    let profile: Vec<String> = profile
+        .iter()
+        .map(|(name, rounds, seconds)| format!("{name} {rounds} in {seconds:.2} s"))
+        .collect();
+    println!(
+        "{:18} {:>19} {:>12} {:>12} {:>9.0}ms {:>7.2}s {:>8.1} {:>7.2}s {:>6.0}  {}",
+        reduced.name,
+        plain("events"),
+        plain("threads"),
+        plain("iterations"),
+        1e3 * replay,
+        reduced.stage_seconds(),
+        reduced.stage_seconds() / replay.max(f64::MIN_POSITIVE),
+        reduced.seconds,
+        reduced.megabytes,
+        profile.join(", ")
+    );
+}
