@@ -3,7 +3,7 @@
 
 use crate::ExportError;
 use bohr_event::{MemoryOrder, Operation, Place, PlaceNumber};
-use bohr_trace::{Events, Labels, Names, PlaceTable, RegionTable, Table, Trace, Variable};
+use bohr_trace::{Events, Labels, Names, PlaceTable, RegionTable, Table, Trace};
 use serde::Serialize;
 
 /// One event. The fields, in this order, are the columns of every export.
@@ -115,21 +115,8 @@ impl Iterator for Rows<'_> {
 impl Rows<'_> {
     /// The name that the events alone give.
     fn variable(&self, operation: &Operation) -> String {
-        match self.names.name(operation.object) {
-            // The place of an allocation is worth its name.
-            Variable::Heap {
-                thread,
-                place,
-                count,
-                offset,
-            } => {
-                format!(
-                    "heap({thread}, {}, {count})+{offset}",
-                    self.tables.place(place)
-                )
-            }
-            other => other.to_string(),
-        }
+        let variable = self.names.name(operation.object);
+        variable.told(&|place| self.tables.place(place))
     }
 }
 

@@ -22,6 +22,14 @@
 
 use core::arch::naked_asm;
 
+/// Takes what is kept off the stack, down to the return address; control words
+/// have been seen to.
+macro_rules! pop_registers {
+    () => {
+        "add rsp, 8; pop r15; pop r14; pop r13; pop r12; pop rbx; pop rbp"
+    };
+}
+
 /// How many 8-byte words a suspended fiber keeps above its saved stack pointer.
 pub(crate) const SAVED_WORDS: usize = 8;
 
@@ -68,13 +76,7 @@ pub(crate) unsafe extern "C" fn switch(save: *mut usize, resume: usize, tls: usi
         "cmp cx, [rsp + 4]",
         "jne 3f",
         "2:",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
+        pop_registers!(),
         "ret",
         "3:",
         "ldmxcsr [rsp]",
@@ -119,13 +121,7 @@ pub(crate) unsafe extern "C" fn switch_beside(
         "2:", // the new thread, on the fiber's stack
         "ldmxcsr [rsp]",
         "fldcw [rsp + 4]",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
+        pop_registers!(),
         "3:",
         "ret",
     )

@@ -109,11 +109,16 @@ pub fn merge_wrapped<'ctx>(
     needed_outside: &dyn Fn(&str) -> bool,
     wrapping: &Wrapping,
 ) -> Result<Merged<'ctx>, MergeError> {
-    let diagnostics = Diagnostics::collect(context);
+    let merging = Merging {
+        context,
+        parts,
+        diagnostics: Diagnostics::collect(context),
+        wrapping,
+    };
     let mut excluded: Vec<Excluded> = Vec::new();
     let module = loop {
         let left_out = excluded.iter().map(|excluded| excluded.part).collect();
-        match link(context, parts, &left_out, &diagnostics, wrapping)? {
+        match merging.link(&left_out)? {
             Ok(module) => break module,
             // A failed link leaves a half-changed module: begin again without the part.
             Err(failure) => excluded.push(failure),
@@ -126,55 +131,58 @@ pub fn merge_wrapped<'ctx>(
     Ok(Merged { module, excluded })
 }
 
-fn link<'ctx>(
+/// What merging goes by.
+struct Merging<'a, 'ctx> {
     context: &'ctx Context,
-    parts: &[Part<'_>],
-    left_out: &BTreeSet<PartIndex>,
-    diagnostics: &Diagnostics<'_>,
-    wrapping: &Wrapping,
-) -> Result<Result<Module<'ctx>, Excluded>, MergeError> {
-    let read = || read(context, parts, left_out, diagnostics, wrapping);
-    let modules = read()?;
-    if modules.is_empty() {
-        return Ok(Ok(context.create_module(NAME)));
-    }
-    let merged = match join_pairs(modules, diagnostics) {
-        Some(module) => module,
-        // Modules that were joined are gone: read them again.
-        None => match join_in_turn(read()?, diagnostics) {
-            Ok(module) => module,
-            Err(excluded) => return Ok(Err(excluded)),
-        },
-    };
-    merged.set_name(NAME);
-    merged.set_source_file_name(NAME);
-    Ok(Ok(merged))
+    parts: &'a [Part<'a>],
+    diagnostics: Diagnostics<'ctx>,
+    wrapping: &'a Wrapping,
 }
 
-/// The parts as modules that are ready to be joined.
-fn read<'ctx>(
-    context: &'ctx Context,
-    parts: &[Part<'_>],
-    left_out: &BTreeSet<PartIndex>,
-    diagnostics: &Diagnostics<'_>,
-    wrapping: &Wrapping,
-) -> Result<Vec<(PartIndex, Module<'ctx>)>, MergeError> {
-    let mut modules = Vec::with_capacity(parts.len());
-    for (index, part) in (0..).map(PartIndex).zip(parts) {
-        if !left_out.contains(&index) {
-            let module = parse(context, part, diagnostics)?;
-            level::note(context, &module, part.language);
-            modules.push((index, module));
+impl<'ctx> Merging<'_, 'ctx> {
+    fn link(
+        &self,
+        left_out: &BTreeSet<PartIndex>,
+    ) -> Result<Result<Module<'ctx>, Excluded>, MergeError> {
+        let modules = self.read(left_out)?;
+        if modules.is_empty() {
+            return Ok(Ok(self.context.create_module(NAME)));
         }
+        let merged = match join_pairs(modules, &self.diagnostics) {
+            Some(module) => module,
+            // Modules that were joined are gone: read them again.
+            None => match join_in_turn(self.read(left_out)?, &self.diagnostics) {
+                Ok(module) => module,
+                Err(excluded) => return Ok(Err(excluded)),
+            },
+        };
+        merged.set_name(NAME);
+        merged.set_source_file_name(NAME);
+        Ok(Ok(merged))
     }
-    let all: Vec<&Module<'ctx>> = modules.iter().map(|(_, module)| module).collect();
-    ids::name_functions(context, &all);
-    wrap::apply(&all, wrapping);
-    // Compilers spell the same target differently (`pc`, `unknown`).
-    if let Some(triple) = all.first().map(|first| first.get_triple()) {
-        all.iter().for_each(|module| module.set_triple(&triple));
+
+    /// The parts as modules that are ready to be joined.
+    fn read(
+        &self,
+        left_out: &BTreeSet<PartIndex>,
+    ) -> Result<Vec<(PartIndex, Module<'ctx>)>, MergeError> {
+        let mut modules = Vec::with_capacity(self.parts.len());
+        for (index, part) in (0..).map(PartIndex).zip(self.parts) {
+            if !left_out.contains(&index) {
+                let module = parse(self.context, part, &self.diagnostics)?;
+                level::note(self.context, &module, part.language);
+                modules.push((index, module));
+            }
+        }
+        let all: Vec<&Module<'ctx>> = modules.iter().map(|(_, module)| module).collect();
+        ids::name_functions(self.context, &all);
+        wrap::apply(&all, self.wrapping);
+        // Compilers spell the same target differently (`pc`, `unknown`).
+        if let Some(triple) = all.first().map(|first| first.get_triple()) {
+            all.iter().for_each(|module| module.set_triple(&triple));
+        }
+        Ok(modules)
     }
-    Ok(modules)
 }
 
 /// LLVM looks through all of the first module for every module that joins it:

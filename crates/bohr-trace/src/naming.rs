@@ -8,6 +8,7 @@
 
 use crate::{Record, Sequence};
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use bohr_event::{EventKind, PlaceNumber, ThreadIndex, ThreadPath};
@@ -95,23 +96,29 @@ pub enum Variable {
     Unnamed(u64),
 }
 
-impl fmt::Display for Variable {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Variable {
+    /// The name, with the place of an allocation as the caller puts it.
+    #[must_use]
+    pub fn told(&self, place: &dyn Fn(PlaceNumber) -> String) -> String {
         match self {
-            Variable::Global { name, offset: 0 } => out.write_str(name),
-            Variable::Global { name, offset } => write!(out, "{name}+{offset}"),
+            Variable::Global { name, offset: 0 } => name.clone(),
+            Variable::Global { name, offset } => format!("{name}+{offset}"),
             Variable::Heap {
                 thread,
-                place,
+                place: allocation,
                 count,
                 offset,
-            } => {
-                write!(out, "heap({thread}, {:#x}, {count})+{offset}", place.0)
-            }
-            Variable::Stack { thread, depth } => write!(out, "stack({thread})-{depth}"),
-            Variable::Thread(thread) => write!(out, "thread {thread}"),
-            Variable::Unnamed(address) => write!(out, "{address:#x}"),
+            } => format!("heap({thread}, {}, {count})+{offset}", place(*allocation)),
+            Variable::Stack { thread, depth } => format!("stack({thread})-{depth}"),
+            Variable::Thread(thread) => format!("thread {thread}"),
+            Variable::Unnamed(address) => format!("{address:#x}"),
         }
+    }
+}
+
+impl fmt::Display for Variable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.told(&|place| format!("{:#x}", place.0)))
     }
 }
 
