@@ -103,6 +103,7 @@ fn schedules(bohr: &Bohr) -> Result<Vec<Row>, String> {
             Build::Bohr => bohr.profile(&program)?,
         };
         let (mut rates, mut ratios, mut events) = (Vec::new(), Vec::new(), 0.0);
+        let mut alone = Vec::new();
         for _ in 0..ROUNDS {
             let clones = clones::rate(bohr, &started, WORKERS)?;
             let runs = SCHEDULES.to_string();
@@ -121,6 +122,9 @@ fn schedules(bohr: &Bohr) -> Result<Vec<Row>, String> {
             events = number(&result, "events_per_run")?;
             rates.push(rate);
             ratios.push(clones / rate);
+            let words = [&words[..], &["--no-rewind"]].concat();
+            let result = bohr.json(&words, &program, &[], 0)?;
+            alone.push(number(&result, "runs_per_second")?);
         }
         let (rate, ratio) = (median(rates), median(ratios));
         rows.push(row(
@@ -128,6 +132,12 @@ fn schedules(bohr: &Bohr) -> Result<Vec<Row>, String> {
             format!("{rate:.0}/s"),
             format!("at least {LEAST_SCHEDULES:.0}/s"),
             rate >= LEAST_SCHEDULES,
+        ));
+        rows.push(row(
+            "  with a process for every run",
+            format!("{:.0}/s", median(alone)),
+            "",
+            true,
         ));
         rows.push(row(
             "  clone and wait of that process is faster by",
@@ -249,7 +259,8 @@ fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<Duration, String> 
     Ok(begun.elapsed())
 }
 
-/// A run against the memory that is resident at the fork point.
+/// A run against the memory that is resident at the fork point: cloned, which is
+/// what a checkpoint costs, and undone.
 fn resident(bohr: &Bohr) -> Result<Vec<Row>, String> {
     let program = bohr.program("resident", Build::Plain)?;
     let mut rows = Vec::new();
@@ -257,17 +268,21 @@ fn resident(bohr: &Bohr) -> Result<Vec<Row>, String> {
         let words = [
             "hunt",
             "--runs",
-            "200",
+            "400",
             "--jobs",
             "1",
             "--strategy",
             "random",
         ];
-        let result = bohr.json(&words, &program, &[size], 0)?;
-        let milliseconds = 1e3 / number(&result, "runs_per_second")?;
+        let milliseconds = |words: &[&str]| {
+            let result = bohr.json(words, &program, &[size], 0)?;
+            Ok::<f64, String>(1e3 / number(&result, "runs_per_second")?)
+        };
+        let undone = milliseconds(&words)?;
+        let cloned = milliseconds(&[&words[..], &["--no-rewind"]].concat())?;
         rows.push(row(
-            format!("run with {size} MiB resident, one worker"),
-            format!("{milliseconds:.2} ms"),
+            format!("run with {size} MiB resident, one worker, cloned and undone"),
+            format!("{cloned:.2} ms, {undone:.2} ms"),
             "",
             true,
         ));
