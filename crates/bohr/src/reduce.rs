@@ -2,21 +2,28 @@
 //! needs.
 
 mod crew;
+mod error;
 mod examiner;
 mod report;
 mod size;
 mod workshop;
 
-use crate::control::{BugArgs, duration, interruption, stages};
-use crate::outcome::Outcome;
-use bohr_explore::Trials;
+use crate::control::{BugArgs, duration, interruption, load_bug, stages};
+use crate::outcome::{Failure, Outcome};
+use bohr_event::control::Omissions;
+use bohr_explore::bug_file::Bug;
+use bohr_explore::{ExploreError, Subject, Trials};
+use bohr_reduce::Execution;
 use bohr_reduce::execution_reduction::irrelevant;
 use bohr_reduce::reduction;
+use bohr_schedule::Plan;
 use crew::Crew;
+use error::ReduceError;
 use examiner::{Examiner, REPLAYS};
 use report::Report;
+use serde_json::json;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -29,6 +36,8 @@ Examples:
   bohr reduce server.bohr                   keep what is left in server.bohr
   bohr reduce server.bohr -o small.bohr     leave server.bohr as it is
   bohr reduce server.bohr --time 10m
+  bohr reduce server.bohr -o small.bohr --resume   go on where that stopped
+  bohr reduce server.bohr --method er       what the dependence graph alone could do
 
 A thread or an iteration goes if the failure still comes without it, and if the
 threads that are left do not fail when they run one after the other. The program
@@ -46,10 +55,31 @@ pub struct Args {
     /// default. The result does not depend on it.
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Go on with what an earlier reduction has written to FILE.
+    #[arg(long, requires = "output")]
+    resume: bool,
+    /// How to find out what is not needed.
+    #[arg(long, value_enum, value_name = "METHOD", default_value = "lean")]
+    method: Method,
+}
+
+/// How to find out what is not needed.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Method {
+    /// Leave something out and run the program.
+    Lean,
+    /// Count what the dependence graph of the run can do without; writes nothing.
+    Er,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let (bug, subject) = args.subject.load()?;
+    let (mut bug, subject) = args.subject.load()?;
+    if args.method == Method::Er {
+        return by_graph(args, &bug, &subject);
+    }
+    if let (true, Some(path)) = (args.resume, &args.output) {
+        resume(&mut bug, path)?;
+    }
     let interrupted = interruption();
     let deadline = Instant::now() + args.time;
     let go_on = || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline;
@@ -88,6 +118,56 @@ pub fn run(args: &Args) -> Outcome {
     match args.subject.json {
         true => println!("{}", report.as_json(path)),
         false => print!("{}", report.as_text(path)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes over what an earlier reduction of the same bug has come to.
+fn resume(bug: &mut Bug, path: &Path) -> Result<(), Failure> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let begun = load_bug(path)?;
+    let is_it = begun.signature == bug.signature
+        && begun.program == bug.program
+        && begun.schedule == bug.schedule;
+    if !is_it {
+        let path = path.to_path_buf();
+        return Err(ReduceError::OtherBug { path }.into());
+    }
+    bug.reduced = begun.reduced;
+    bug.simplified = begun.simplified;
+    Ok(())
+}
+
+/// Execution reduction by the dependence graph alone.
+fn by_graph(args: &Args, bug: &Bug, subject: &Subject) -> Outcome {
+    let mut trials = Trials::start(subject, bug, &|| true)?;
+    trials.leave_out(Omissions::default());
+    let plan = Plan::replay(trials.atlas().inward(&bug.schedule));
+    let run = trials.record(&plan, bug.seed)?;
+    let run = run.ok_or(ExploreError::NotReproduced)?;
+    let result = irrelevant(Execution {
+        steps: &run.steps,
+        pending: &run.pending,
+    });
+    match args.subject.json {
+        true => println!(
+            "{}",
+            json!({
+                "events_before": run.steps.len(),
+                "er_events_removed": result.events,
+                "er_regions_removed": result.regions,
+                "er_threads_removed": result.threads,
+            })
+        ),
+        false => println!(
+            "no path leads from {} of {} events to the failure, in {} regions, among them {} whole threads",
+            result.events,
+            run.steps.len(),
+            result.regions,
+            result.threads
+        ),
     }
     Ok(ExitCode::SUCCESS)
 }

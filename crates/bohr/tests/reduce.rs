@@ -5,6 +5,8 @@ mod controlled;
 
 use controlled::Folder;
 use serde_json::{Value, json};
+use std::process::Stdio;
+use std::time::Duration;
 
 fn crowd() -> Folder {
     let folder = Folder::empty();
@@ -68,4 +70,72 @@ fn a_program_without_gates_is_left_as_it_is() {
     assert_eq!(report["threads_after"], report["threads_before"]);
     assert_eq!(report["iterations_before"], json!(0));
     folder.bohr(&["replay", "program.bohr"]).expect(0);
+}
+
+#[test]
+fn a_killed_reduction_loses_nothing_and_is_resumed() {
+    let folder = crowd();
+    let words = ["reduce", "program.bohr", "-o", "small.bohr"];
+    for milliseconds in [60, 150, 250, 400] {
+        let mut command = folder.command(&words);
+        command.arg("--resume");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut reduction = command.spawn().expect("bohr starts");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        // It may have ended by itself.
+        drop(reduction.kill());
+        reduction.wait().expect("it ends");
+        if folder.path("small.bohr").exists() {
+            let replay = ["replay", "small.bohr", "--times", "5"];
+            folder.bohr(&replay).expect(0);
+        }
+    }
+    let report = reduce(&folder, &["-o", "small.bohr", "--resume"]);
+    assert_eq!(report["threads_before"], json!(9));
+    assert_eq!(report["threads_after"], json!(3));
+    let text = folder.bohr(&["explain", "small.bohr"]).expect(0).text();
+    assert!(text.contains("reduced from 9 threads"), "{text}");
+}
+
+#[test]
+fn only_the_same_bug_is_resumed() {
+    let folder = crowd();
+    reduce(&folder, &["-o", "small.bohr"]);
+    let hunt = [
+        "hunt",
+        "--seed",
+        "77",
+        "--strategy",
+        "random",
+        "-o",
+        "other.bohr",
+    ];
+    let hunt = [&hunt[..], &["--", "./program"]].concat();
+    folder.bohr(&hunt).expect(1);
+    let words = ["reduce", "other.bohr", "-o", "small.bohr", "--resume"];
+    let refused = folder.bohr(&words).expect(2);
+    assert!(refused.messages().contains("holds another bug"));
+}
+
+#[test]
+fn the_number_of_examiners_changes_nothing() {
+    let folder = crowd();
+    let few = reduce(&folder, &["-o", "one.bohr", "--jobs", "1"]);
+    let many = reduce(&folder, &["-o", "four.bohr", "--jobs", "4"]);
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("a bug file");
+    assert_eq!(read("one.bohr"), read("four.bohr"));
+    for field in ["events_after", "threads_after", "blocks_redundant"] {
+        assert_eq!(few[field], many[field]);
+    }
+}
+
+#[test]
+fn the_dependence_graph_alone_removes_what_nobody_waits_for() {
+    let folder = crowd();
+    let report = reduce(&folder, &["--method", "er"]);
+    let number = |name: &str| report[name].as_u64().expect("a number");
+    assert!(number("er_events_removed") < number("events_before"));
+    // Nothing was written.
+    let replay = folder.bohr(&["replay", "program.bohr", "--json"]).expect(0);
+    assert_eq!(replay.json()["events"], report["events_before"]);
 }

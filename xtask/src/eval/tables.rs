@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::measure::Measured;
-use super::papers::{lean_effect, lean_effort, simtrace};
+use super::papers::{lean_against_graph, lean_effect, lean_effort, lean_parts, simtrace};
 use super::statistics::Summary;
 use bohr_museum::Papers;
 
@@ -29,7 +29,9 @@ pub fn all(settings: &Settings, results: &[Measured]) -> Result<Vec<Table>, Stri
         simplified(results),
         simtrace(&papers, results)?,
         lean_effect(&papers, results)?,
+        lean_parts(&papers, results)?,
         lean_effort(&papers, results)?,
+        lean_against_graph(&papers, results)?,
     ])
 }
 

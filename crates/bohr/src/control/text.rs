@@ -2,7 +2,8 @@
 
 use bohr_event::{FailureKind, Signature};
 use bohr_explore::Verdict;
-use bohr_explore::bug_file::{Bug, ThreadLine};
+use bohr_explore::bug_file::{Bug, Reduced, ThreadLine};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Frames of a thread that are shown.
@@ -20,7 +21,26 @@ pub fn describe_bug(bug: &Bug) -> String {
             let _ = write!(text, "\n      {line}");
         }
     }
+    if let Some(reduced) = &bug.reduced {
+        let _ = write!(text, "\n  {}", describe_reduction(bug, reduced));
+    }
     text
+}
+
+/// The counts of a reduced bug, before and after.
+fn describe_reduction(bug: &Bug, reduced: &Reduced) -> String {
+    let segments = reduced.schedule.segments().iter();
+    let threads: BTreeSet<_> = segments.map(|segment| &segment.thread).collect();
+    let there = |path: &&&_| !reduced.without.threads.contains(path);
+    format!(
+        "reduced from {} threads, {} events and {} switches to {}, {} and {}",
+        bug.thread_count,
+        bug.events,
+        bug.schedule.switches(),
+        threads.iter().filter(there).count(),
+        reduced.schedule.events(),
+        reduced.schedule.switches(),
+    )
 }
 
 /// The same, of a run that is not kept.

@@ -169,9 +169,18 @@ impl<'t> Examiner<'t> {
         omissions: &Omissions,
         schedule: &Schedule<PlaceNumber>,
     ) -> Result<bool, ExploreError> {
+        Ok(self.shown(omissions, schedule.clone())? == REPLAYS)
+    }
+
+    /// How many of the replays that a result has to pass show the failure.
+    pub fn shown(
+        &mut self,
+        omissions: &Omissions,
+        schedule: Schedule<PlaceNumber>,
+    ) -> Result<u64, ExploreError> {
         self.trials.leave_out(omissions.clone());
-        let plan = Plan::replay(schedule.clone());
-        Ok(self.trials.repeat(&plan, self.seed, REPLAYS)? == REPLAYS)
+        let plan = Plan::replay(schedule);
+        self.trials.repeat(&plan, self.seed, REPLAYS)
     }
 
     /// What condition II has to ask for, given the failing run in which nothing

@@ -2,7 +2,8 @@
 //! memory of what was tried.
 
 use super::crew::Crew;
-use super::examiner::{Base, Criterion, Question};
+use super::error::ReduceError;
+use super::examiner::{Base, Criterion, Question, REPLAYS};
 use super::size::Size;
 use crate::outcome::Failure;
 use bohr_event::control::{Omissions, Recorded};
@@ -188,8 +189,13 @@ impl<'w> Workshop<'w> {
 fn counted(crew: &mut Crew<'_>, schedule: &Schedule, without: Omissions) -> Result<Base, Failure> {
     let examiner = crew.first_examiner();
     let schedule = examiner.trials.atlas().inward(schedule);
-    let base = examiner.base(&without, schedule)?;
-    Ok(base.ok_or(ExploreError::NotReproduced)?)
+    if let Some(base) = examiner.base(&without, schedule.clone())? {
+        return Ok(base);
+    }
+    Err(match examiner.shown(&without, schedule)? {
+        0 => ExploreError::NotReproduced.into(),
+        shown => ReduceError::Flaky { shown, of: REPLAYS }.into(),
+    })
 }
 
 /// How many other schedules are tried for each of so many candidates: fewer if

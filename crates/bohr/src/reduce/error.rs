@@ -1,0 +1,41 @@
+//! Why a bug cannot be reduced.
+
+use bohr_event::{Diagnosis, Fault};
+use std::path::PathBuf;
+
+/// See the module.
+#[derive(Debug, thiserror::Error)]
+pub enum ReduceError {
+    /// It comes and goes although nothing is left to chance.
+    #[error("the bug is flaky: its own schedule shows it in {shown} of {of} replays")]
+    Flaky {
+        /// Replays that showed it.
+        shown: u64,
+        /// Replays that were made.
+        of: u64,
+    },
+    /// The file to go on with is about something else.
+    #[error("`{path}` holds another bug than the one to reduce")]
+    OtherBug {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Diagnosis for ReduceError {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            ReduceError::Flaky { .. } => {
+                "something that bohr does not control leaks in; `bohr check -- PROGRAM` looks for it"
+                    .to_string()
+            }
+            ReduceError::OtherBug { .. } => {
+                "name another file with -o, or leave out --resume to replace it".to_string()
+            }
+        })
+    }
+}
