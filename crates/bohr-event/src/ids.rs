@@ -66,6 +66,18 @@ pub enum Place {
     },
 }
 
+impl Place {
+    /// The function that holds the place, where its name lasts.
+    #[must_use]
+    pub fn function(&self) -> Option<FunctionId> {
+        match self {
+            Place::Site(site) => Some(site.function),
+            Place::Within { function, .. } => Some(*function),
+            Place::Code { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

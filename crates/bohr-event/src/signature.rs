@@ -69,6 +69,21 @@ pub struct Signature {
 }
 
 impl Signature {
+    /// Whether this could be the same bug in a program that has changed: it fails
+    /// the same way in the same functions, wherever in them.
+    #[must_use]
+    pub fn resembles(&self, other: &Signature) -> bool {
+        let functions = |signature: &Signature| {
+            let mut cycle: Vec<_> = signature.cycle.iter().map(Place::function).collect();
+            cycle.sort();
+            let frames = signature.frames.iter().map(|frame| frame.function);
+            (frames.collect::<Vec<_>>(), cycle)
+        };
+        let (mine, others) = (functions(self), functions(other));
+        let known = mine.0.iter().chain(&mine.1).any(Option::is_some);
+        self == other || self.kind == other.kind && known && mine == others
+    }
+
     /// A short name for people and file names: the kind and a hash-like tag.
     #[must_use]
     pub fn kind_name(&self) -> String {

@@ -142,6 +142,7 @@ fn fault_of_target(error: &TargetError) -> Fault {
     match error {
         TargetError::OtherMachine { .. }
         | TargetError::Static(_)
+        | TargetError::StaticProfile(_)
         | TargetError::ChangesUser(_)
         | TargetError::Sanitizer { .. } => Fault::Unsupported,
         _ => Fault::Input,
@@ -156,6 +157,9 @@ fn help_for_target(error: &TargetError) -> Option<String> {
         TargetError::Static(_) => {
             "link it dynamically, or build it with `bohr cc`, `bohr c++` or `bohr cargo`"
                 .to_string()
+        }
+        TargetError::StaticProfile(_) => {
+            "link it without -static for the hunt; its code stays the same".to_string()
         }
         TargetError::NoRuntime(_) => format!(
             "build it with `cargo build --workspace`, or name it in {}",

@@ -17,7 +17,7 @@ use crate::server::{Server, Voice};
 use crate::sources::{self, Source};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
-use bohr_event::control::{Detailing, Job, Outcome, Output};
+use bohr_event::control::{Detailing, Job, Outcome, Output, Step};
 use bohr_event::{FailureKind, Signature};
 use bohr_schedule::{Plan, Stop, read_report};
 use std::ops::ControlFlow;
@@ -69,6 +69,8 @@ pub struct Look {
     pub sources: Vec<Source>,
     /// The last lines that it prints.
     pub printed: String,
+    /// Hash of its events, each with thread, kind, place and object.
+    pub event_hash: u64,
     /// Stacks within the run: of its data races, unless nobody wants to know, and
     /// of what was done before with a heap block that is misused.
     pub closer: Closer,
@@ -106,8 +108,24 @@ pub fn once(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Lo
         closer,
         reproduction,
         sources: sources::gather(report.steps(), &mut atlas),
+        event_hash: event_hash(report.steps()),
         printed: last_lines(&report.into_detail().output),
     })
+}
+
+/// Equal for equal sequences of events, addresses included.
+fn event_hash(trace: &[Step]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for step in trace {
+        let operation = &step.operation;
+        hasher.update(&step.thread.0.to_le_bytes());
+        hasher.update(&[operation.kind as u8, operation.order as u8]);
+        hasher.update(&operation.size.to_le_bytes());
+        hasher.update(&operation.object.to_le_bytes());
+        hasher.update(&operation.place.0.to_le_bytes());
+    }
+    let bytes = hasher.finalize();
+    u64::from_le_bytes(bytes.as_bytes()[..8].try_into().unwrap_or_default())
 }
 
 /// The lines before a Rust backtrace say more than those in it.

@@ -66,6 +66,9 @@ pub enum TargetError {
         "`{0}` is statically linked and carries no bundle, so the runtime cannot be loaded into it"
     )]
     Static(PathBuf),
+    /// It carries a bundle, and what is made of it has no dynamic loader either.
+    #[error("`{0}` is linked statically, so the runtime cannot be loaded into its profile")]
+    StaticProfile(PathBuf),
     /// Its dynamic loader is missing on this machine.
     #[error("`{path}` asks for the loader `{interpreter}`, which is not there")]
     MissingInterpreter {
@@ -158,7 +161,11 @@ pub fn inspect_with(
     check_sanitizers(&path, &bytes)?;
     let (executable, mode) = match profile {
         Some((executable, bundle)) => {
-            let profile = *blake3::hash(&read(&executable)?).as_bytes();
+            let linked = read(&executable)?;
+            if let Err(TargetError::Static(_)) = check_elf(&path, &linked) {
+                return Err(TargetError::StaticProfile(path));
+            }
+            let profile = *blake3::hash(&linked).as_bytes();
             (executable, ControlMode::Accesses { bundle, profile })
         }
         None => {

@@ -67,10 +67,21 @@ impl Fiber {
     /// A fiber that borrows from `parked` and begins with `body`.
     #[must_use]
     pub fn new(parked: ParkedThread, body: Body) -> Fiber {
+        let top = parked.top;
         // SAFETY: the parked thread never runs again, and below `top` its stack is unused.
+        unsafe { Fiber::on_stack(parked, top, body) }
+    }
+
+    /// The same with another stack: the memory below `top`.
+    ///
+    /// # Safety
+    /// The memory must belong to the fiber until it has ended.
+    #[must_use]
+    pub unsafe fn on_stack(parked: ParkedThread, top: usize, body: Body) -> Fiber {
+        // SAFETY: the caller gives the memory.
         let saved = unsafe {
             let (run, finish) = (body.run as usize, body.finish as usize);
-            switch::lay_out(parked.top, run, finish, body.argument)
+            switch::lay_out(top, run, finish, body.argument)
         };
         Fiber {
             saved: Cell::new(saved),

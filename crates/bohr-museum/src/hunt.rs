@@ -171,7 +171,9 @@ pub fn judge_twin(report: &Report) -> Verdict {
     Verdict::Wrong(format!("the fixed twin fails: {kind}: {message}"))
 }
 
-fn out_of_reach(exhibit: &Exhibit) -> Option<&'static str> {
+/// Why no interleaving makes the exhibit fail, if none does.
+#[must_use]
+pub fn out_of_reach(exhibit: &Exhibit) -> Option<&'static str> {
     match exhibit.manifest.memory_model {
         MemoryModel::Sc | MemoryModel::Language => None,
         MemoryModel::Tso | MemoryModel::Pso => Some("needs store buffers"),

@@ -16,6 +16,9 @@ pub struct Replays {
     pub same_schedule: bool,
     /// Hash of these.
     pub schedule: String,
+    /// Hash of every event of one more run.
+    #[serde(default)]
+    pub event_hash: Option<String>,
     /// What the first run that differed came to.
     #[serde(default)]
     pub divergence: Option<String>,
@@ -34,6 +37,16 @@ impl Replays {
             ));
         }
         (!self.same_schedule).then(|| "the schedule differs from replay to replay".to_string())
+    }
+
+    /// Nothing if these were the same run as others; otherwise a sentence.
+    #[must_use]
+    pub fn difference(&self, others: &Replays) -> Option<String> {
+        if self.schedule != others.schedule {
+            return Some("another schedule".to_string());
+        }
+        let same = self.event_hash.is_some() && self.event_hash == others.event_hash;
+        (!same).then(|| "the same schedule with other events".to_string())
     }
 }
 
@@ -58,7 +71,8 @@ impl Replaying {
             command.args(["-c", "0"]).arg(bohr);
             command.env("ANOTHER_VARIABLE", "x".repeat(10_000));
         }
-        command.args(["replay", "--json", "--times", &self.times.to_string()]);
+        let times = self.times.to_string();
+        command.args(["replay", "--json", "--hash-events", "--times", &times]);
         if self.elsewhere {
             command.arg("--fresh");
         }
@@ -89,7 +103,8 @@ pub fn replay(bohr: &Path, bug_file: &Path, how: Replaying) -> Result<Replays, E
 }
 
 /// Replays a bug file in every way: so many times in clones of one process, some
-/// on threads of the system, some elsewhere. All have to be the same run.
+/// on threads of the system, some elsewhere. All have to be the same run, event for
+/// event.
 ///
 /// # Errors
 /// If bohr cannot be started or prints no report.
@@ -119,8 +134,7 @@ pub fn replay_every_way(
     };
     for (how, where_) in [(threads, "on threads"), (elsewhere, "elsewhere")] {
         let replays = replay(bohr, bug_file, how)?;
-        let other = (replays.schedule != first.schedule).then(|| "another schedule".to_string());
-        if let Some(complaint) = replays.complaint().or(other) {
+        if let Some(complaint) = replays.complaint().or(replays.difference(&first)) {
             return Ok(Some(format!("{where_}: {complaint}")));
         }
     }
@@ -151,8 +165,28 @@ mod tests {
         );
         let other = Replays {
             same_schedule: false,
-            ..all
+            ..all.clone()
         };
         assert!(other.complaint().is_some());
+    }
+
+    #[test]
+    fn every_event_counts() {
+        let one = Replays {
+            schedule: "a".to_string(),
+            event_hash: Some("b".to_string()),
+            ..Replays::default()
+        };
+        assert_eq!(one.difference(&one), None);
+        let other_event = Replays {
+            event_hash: Some("c".to_string()),
+            ..one.clone()
+        };
+        assert!(other_event.difference(&one).is_some());
+        let nobody_looked = Replays {
+            event_hash: None,
+            ..one
+        };
+        assert!(nobody_looked.difference(&nobody_looked).is_some());
     }
 }

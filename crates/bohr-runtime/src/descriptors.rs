@@ -71,6 +71,11 @@ pub fn status(descriptor: i32) -> Option<libc::stat> {
     }
 }
 
+/// The name of a descriptor that is no stream, for events.
+pub fn name_of(descriptor: i32) -> usize {
+    status(descriptor).map_or(0, |status| name(status.st_dev, status.st_ino))
+}
+
 fn name(device: u64, inode: u64) -> usize {
     let mut seen = STREAMS.seen.borrow_mut();
     let known = seen.iter().position(|&entry| entry == (device, inode));

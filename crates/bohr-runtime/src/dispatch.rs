@@ -9,9 +9,11 @@
 use crate::{
     control, faults,
     footprint::{self, mappings},
+    notices,
     objects::OBJECTS,
     obstacles, system, system_calls,
 };
+use bohr_event::control::Notice;
 use core::{
     ffi::c_void,
     sync::atomic::{AtomicU8, Ordering},
@@ -135,12 +137,29 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
     unsafe { *libc::__errno_location() = errno };
 }
 
+/// Whether the call makes a thread, which nobody controls: `pthread_create` of the
+/// program comes another way.
+fn is_thread(number: i64, first: usize) -> bool {
+    let flags = match number {
+        libc::SYS_clone => first as u64,
+        // SAFETY: the structure begins with the flags.
+        libc::SYS_clone3 => unsafe { *(first as *const u64) },
+        _ => 0,
+    };
+    flags & libc::CLONE_THREAD as u64 != 0
+}
+
 fn handle(call: &mut Call) {
     let (number, arguments) = (call.number(), call.arguments());
     obstacles::note_call(number, arguments);
     match number {
         // They create a line of execution that goes on where the call was made.
-        libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => call.repeat(),
+        libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
+            if is_thread(number, arguments[0]) {
+                notices::note(Notice::HiddenThread);
+            }
+            call.repeat();
+        }
         _ => {
             let answer = system_calls::answer(number, arguments, call.place());
             call.answer(answer.unwrap_or_else(|| pass_on(number, arguments)));

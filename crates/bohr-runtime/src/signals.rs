@@ -126,6 +126,16 @@ pub fn pending(thread: &Thread) -> u64 {
     thread.signals.get() | PENDING.load(Ordering::Relaxed)
 }
 
+/// Whether a signal has been sent to the thread, or to the process, and nobody has
+/// taken it.
+pub fn is_waiting(signal: i32, thread: Option<&Thread>) -> bool {
+    let sent = match thread {
+        Some(thread) => thread.signals.get(),
+        None => PENDING.load(Ordering::Relaxed),
+    };
+    sent & bit(signal) != 0
+}
+
 /// Whether the thread has something to handle now.
 #[inline]
 pub fn is_due(thread: &Thread) -> bool {

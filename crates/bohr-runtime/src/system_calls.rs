@@ -1,13 +1,24 @@
 //! System calls by number, whoever makes them: the program by `syscall`, or the C
-//! library behind all names that can be shadowed. What can wait goes to the engine.
+//! library behind all names that can be shadowed. What can wait goes to the
+//! engine; what tells about the machine or the time gets an answer that is the
+//! same in every run.
+
+mod accounts;
+mod patience;
+mod queues;
+mod signals;
 
 use crate::{
     clock::{CLOCK, timespec},
     descriptors::{self, Kind},
-    interpose::{futex::Futex, input_output, random, time},
+    engine::ENGINE,
+    interpose::{futex::Futex, input_output, machine, process, random, time},
     output, system, verdict,
 };
 use core::ffi::c_void;
+
+/// What a call answers that the handler of a signal has ended.
+const INTERRUPTED: isize = -(libc::EINTR as isize);
 
 /// The answer to a call, a negative error number where it is one; `None` if it is
 /// for the kernel alone.
@@ -23,10 +34,13 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
         | libc::SYS_readv
         | libc::SYS_recvfrom
         | libc::SYS_recvmsg
+        | libc::SYS_recvmmsg
+        | libc::SYS_splice
+        | libc::SYS_tee
         | libc::SYS_accept
         | libc::SYS_accept4 => match input_output::await_input(first as i32, place) {
             true => None,
-            false => Some(-(libc::EINTR as isize)),
+            false => Some(INTERRUPTED),
         },
         libc::SYS_write | libc::SYS_writev => {
             // SAFETY: what the caller asked for.
@@ -36,11 +50,23 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
         }
         libc::SYS_nanosleep => Some(sleep(first, second, place)),
         libc::SYS_clock_nanosleep if second == 0 => Some(sleep(third, fourth, place)),
+        libc::SYS_wait4 => {
+            process::await_child(first as i32, third as i32, place);
+            None
+        }
+        libc::SYS_waitid => {
+            process::await_news(first as u32, second as i32, fourth as i32, place);
+            None
+        }
+        libc::SYS_prctl => name(first as i32, second),
         libc::SYS_exit_group => {
             verdict::exited(first as i32 & 0xff, || ());
             None
         }
-        _ => None,
+        _ => signals::answer(number, arguments, place)
+            .or_else(|| queues::answer(number, arguments, place))
+            .or_else(|| patience::answer(number, arguments, place))
+            .or_else(|| accounts::answer(number, arguments)),
     }
 }
 
@@ -57,10 +83,24 @@ fn sleep(span: usize, left: usize, place: u64) -> isize {
         if left != 0 {
             *(left as *mut libc::timespec) = timespec(rest);
         }
-        if rest == 0 {
-            0
-        } else {
-            -(libc::EINTR as isize)
-        }
+        if rest == 0 { 0 } else { INTERRUPTED }
     }
+}
+
+/// The running thread's name, which the kernel would keep for the carrier.
+fn name(option: i32, text: usize) -> Option<isize> {
+    let thread = ENGINE.current();
+    match option {
+        libc::PR_SET_NAME => {
+            // SAFETY: the program passes a name.
+            let name = unsafe { system::text(text as *const _) };
+            thread.name.set(machine::padded(name.to_bytes()));
+        }
+        libc::PR_GET_NAME => {
+            // SAFETY: the program has room for sixteen bytes there.
+            unsafe { *(text as *mut [u8; 16]) = machine::name(thread) };
+        }
+        _ => return None,
+    }
+    Some(0)
 }

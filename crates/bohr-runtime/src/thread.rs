@@ -127,6 +127,8 @@ pub struct Thread {
     pub interrupted: Cell<bool>,
     /// Whether it goes round in circles.
     pub spin: Spin,
+    /// What the program calls it, up to the first 0.
+    pub name: Cell<[u8; 16]>,
     /// It left by `pthread_exit`, so its stack is not used again.
     pub left_early: Cell<bool>,
 }
@@ -181,6 +183,7 @@ impl Thread {
             interruptible: Cell::new(Interruptible::Never),
             interrupted: Cell::new(false),
             spin: Spin::default(),
+            name: Cell::new([0; 16]),
             left_early: Cell::new(false),
         }
     }

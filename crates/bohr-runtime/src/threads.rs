@@ -4,7 +4,7 @@ use crate::{
     baton,
     engine::{ENGINE, Woken, operation},
     heap,
-    interpose::{cancel, keys},
+    interpose::{cancel, keys, machine},
     outpost,
     pool::POOL,
     real::real,
@@ -22,6 +22,8 @@ pub struct Wish {
     pub start: (Start, usize),
     /// Bytes of stack; 0 for the usual.
     pub stack: usize,
+    /// Memory that is to be the stack: its lowest address and the first behind it.
+    pub given: Option<(usize, usize)>,
     /// Nobody will join it.
     pub detached: bool,
 }
@@ -30,7 +32,8 @@ pub struct Wish {
 pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     outpost::first_question();
     sweep(place);
-    let parked = POOL.take(wish.stack).map_err(|_| libc::EAGAIN)?;
+    let size = wish.given.map_or(wish.stack, |_| 0);
+    let parked = POOL.take(size).map_err(|_| libc::EAGAIN)?;
     let parent = ENGINE.current();
     let object = ENGINE.next_index().object() as usize;
     ENGINE.step(operation(EventKind::Fork, object, place));
@@ -38,22 +41,30 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     let thread = ENGINE.add(path.clone(), heap::region_of(hash(&path)));
     thread.detached.set(wish.detached);
     thread.mask.set(parent.mask.get());
+    thread.name.set(machine::name(parent));
     thread.start.set(Some(wish.start));
     let place = entry(wish.start.0 as usize);
     ENGINE.set_pending(
         thread.index,
         operation(EventKind::Start, thread.object(), place),
     );
-    board(thread, parked);
+    board(thread, parked, wish.given);
     Ok(thread.handle.get())
 }
 
-/// Gives a thread what it runs on.
-fn board(thread: &'static Thread, parked: ParkedThread) {
+/// Gives a thread what it runs on. Memory that the program gives serves as the
+/// stack, and thread-local storage stays with the parked thread.
+fn board(thread: &'static Thread, parked: ParkedThread, given: Option<(usize, usize)>) {
     thread.handle.set(parked.handle());
     let region = parked.region();
-    thread.stack.set((region.start(), region.end()));
-    let fiber = Box::new(Fiber::new(parked, body(thread)));
+    let stack = given.unwrap_or((region.start(), region.end()));
+    thread.stack.set(stack);
+    let body = body(thread);
+    let fiber = Box::new(match given {
+        None => Fiber::new(parked, body),
+        // SAFETY: the program gives this memory to the thread, and to nobody else.
+        Some((_, end)) => unsafe { Fiber::on_stack(parked, end, body) },
+    });
     thread.fiber.set(Box::leak(fiber));
 }
 

@@ -55,6 +55,8 @@ struct Timer {
     setting: Setting,
     /// Expiries that nobody has taken note of.
     expiries: u64,
+    /// Expiries since the one whose signal was sent last, which it stands for, too.
+    overrun: u64,
     gone: bool,
 }
 
@@ -83,6 +85,7 @@ pub fn create(notification: Notification) -> usize {
         notification,
         setting: Setting::OFF,
         expiries: 0,
+        overrun: 0,
         gone: false,
     });
     all.len() - 1
@@ -108,6 +111,7 @@ pub fn set(number: usize, setting: Setting) -> Setting {
         let mut all = TIMERS.all.borrow_mut();
         let timer = &mut all[number];
         timer.expiries = 0;
+        timer.overrun = 0;
         core::mem::replace(&mut timer.setting, setting)
     };
     find_next();
@@ -181,7 +185,7 @@ fn fire() {
     let count = TIMERS.all.borrow().len();
     for number in 0..count {
         if let Some((notification, expiries)) = expire(number, now) {
-            notify(notification, expiries);
+            notify(number, notification, expiries);
         }
     }
     find_next();
@@ -209,17 +213,36 @@ fn expire(number: usize, now: u64) -> Option<(Notification, u64)> {
     Some((timer.notification, expiries))
 }
 
-fn notify(notification: Notification, expiries: u64) {
+/// How many expiries the last signal stands for beyond the first.
+pub fn overrun(number: usize) -> u64 {
+    TIMERS.all.borrow()[number].overrun
+}
+
+/// Sends the signal of a timer, unless the one before has not been taken: then
+/// that one stands for these expiries, too.
+fn send(number: usize, signal: i32, thread: Option<ThreadIndex>, sent: Sent, expiries: u64) {
+    let thread = thread.map(|thread| ENGINE.thread(thread));
+    let waits = signals::is_waiting(signal, thread);
+    let timer = &mut TIMERS.all.borrow_mut()[number];
+    timer.overrun = match waits {
+        true => timer.overrun + expiries,
+        false => expiries - 1,
+    };
+    match thread {
+        _ if waits => {}
+        Some(thread) => signals::send_to_thread(thread, signal, sent),
+        None => signals::send_to_process(signal, sent),
+    }
+}
+
+fn notify(number: usize, notification: Notification, expiries: u64) {
     match notification {
         Notification::None | Notification::Waiter => {}
         Notification::Signal {
             signal,
             thread,
             sent,
-        } => match thread {
-            Some(thread) => signals::send_to_thread(ENGINE.thread(thread), signal, sent),
-            None => signals::send_to_process(signal, sent),
-        },
+        } => send(number, signal, thread, sent, expiries),
         Notification::Descriptor(descriptor) => {
             let address = &raw const expiries as usize;
             let arguments = [descriptor as usize, address, 8, 0, 0, 0];

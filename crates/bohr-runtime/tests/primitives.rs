@@ -62,6 +62,21 @@ fn signals() {
 }
 
 #[test]
+fn jumps_out_of_handlers_and_old_names() {
+    Program::compile("jumps.c").always_succeeds(10);
+}
+
+#[test]
+fn stacks_names_and_clocks_of_threads() {
+    Program::compile("attributes.c").always_succeeds(10);
+}
+
+#[test]
+fn waits_that_only_the_kernel_knows() {
+    Program::compile("kernel_waits.c").always_succeeds(5);
+}
+
+#[test]
 fn handlers_interrupt_waits_or_let_them_go_on() {
     Program::compile("interruptions.c").always_succeeds(10);
 }

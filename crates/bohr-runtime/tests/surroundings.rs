@@ -57,6 +57,24 @@ fn chance_is_the_same_in_every_process() {
 }
 
 #[test]
+fn accounts_are_the_same_in_every_process() {
+    let program = Program::compile("accounts.c");
+    let one = || {
+        let reports = explore(&program, &[], 2);
+        succeed(&reports);
+        reports.iter().map(output).collect::<Vec<_>>()
+    };
+    let first = one();
+    assert_eq!(first, one());
+    assert!(first[0].lines().count() == 2, "{}", first[0]);
+}
+
+#[test]
+fn children_that_a_thread_lets_go_on() {
+    Program::compile("children.c").always_succeeds(5);
+}
+
+#[test]
 fn stacks_of_any_size() {
     let program = Program::compile("recursion.c");
     succeed(&explore(&program, &[], 2));

@@ -59,6 +59,10 @@ pub struct Args {
     /// Tell the data races of the run, too, each access with its stack.
     #[arg(long, conflicts_with_all = ["adapt", "gdb"])]
     races: bool,
+    /// Make one more run and tell a hash of all its events: equal for both back
+    /// ends, and on every machine that has the same libraries.
+    #[arg(long, conflicts_with_all = ["adapt", "gdb"])]
+    hash_events: bool,
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
@@ -90,10 +94,18 @@ pub fn run(args: &Args) -> Outcome {
         true => races(&subject, &bug, &go_on)?,
         false => Vec::new(),
     };
+    let events = match args.hash_events {
+        true => Some(once(&subject, &bug, &go_on)?.event_hash),
+        false => None,
+    };
+    let events = events.map(|hash| format!("{hash:016x}"));
     match args.json {
-        true => println!("{}", as_json(&bug, &replays, &races)),
+        true => println!("{}", as_json(&bug, &replays, &races, events)),
         false => {
             tell(&bug, &replays);
+            if let Some(hash) = events {
+                println!("events {hash}");
+            }
             print!("{}", describe_races(&races));
         }
     }
@@ -113,7 +125,12 @@ fn races(
     Ok(once(&subject, bug, go_on)?.closer.races)
 }
 
-fn as_json(bug: &Bug, replays: &Replays, races: &[ToldRace]) -> serde_json::Value {
+fn as_json(
+    bug: &Bug,
+    replays: &Replays,
+    races: &[ToldRace],
+    events: Option<String>,
+) -> serde_json::Value {
     json!({
         "runs": replays.runs,
         "reproduced": replays.reproduced,
@@ -126,6 +143,7 @@ fn as_json(bug: &Bug, replays: &Replays, races: &[ToldRace]) -> serde_json::Valu
         "first_other_run": replays.first_other.as_ref().map(|other| other.0),
         "divergence": replays.first_other.as_ref().map(|other| in_words(&other.1)),
         "races": races,
+        "event_hash": events,
     })
 }
 

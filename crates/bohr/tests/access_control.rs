@@ -87,6 +87,26 @@ fn a_profile_whose_hooks_the_runtime_does_not_see_is_refused() {
     );
 }
 
+#[test]
+fn a_failure_in_the_same_function_is_the_same_bug_of_a_changed_program() {
+    let folder = built(&[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    // Other code before the failing line moves its place within the function.
+    let source = controlled::read_source("data_race");
+    let changed = source.replacen("int main(", "static volatile int noise;\nint main(", 1);
+    let changed = changed.replacen(
+        "    pthread_t",
+        "    noise = 1;\n    noise++;\n    pthread_t",
+        1,
+    );
+    assert!(changed.len() > source.len() + 40, "{changed}");
+    std::fs::write(folder.path("changed.c"), changed).unwrap();
+    let words = ["cc", "-g", "-O1", "-pthread", "-o", "program", "changed.c"];
+    folder.bohr(&words).expect(0);
+    let adapted = folder.bohr(&["replay", "--adapt", "--json", "program.bohr"]);
+    assert_eq!(adapted.expect(0).json()["reproduced"], json!(true));
+}
+
 /// The counting program with other code around what it counts with: every site
 /// number of the old schedule means another place now.
 fn changed_source() -> String {

@@ -23,6 +23,12 @@ fn programs_that_cannot_be_controlled() {
         &["hunt", "--", "./program"],
         &["statically linked", "bohr cc"],
     );
+    folder.build("lost_update", &["-static"]);
+    refuses(
+        &folder,
+        &["hunt", "--", "./program"],
+        &["linked statically", "without -static"],
+    );
     refuses(
         &folder,
         &["run", "--", "./nothing"],

@@ -157,11 +157,13 @@ pub enum Notice {
     HiddenBlocking = 5,
     /// A thread ran before control began.
     EarlyThread = 6,
+    /// A library started a thread by ways that cannot be seen.
+    HiddenThread = 7,
 }
 
 impl Notice {
     /// Every notice, by its number.
-    pub const ALL: [Notice; 7] = [
+    pub const ALL: [Notice; 8] = [
         Notice::RandomAddresses,
         Notice::Process,
         Notice::OutsideInput,
@@ -169,6 +171,7 @@ impl Notice {
         Notice::SharedStream,
         Notice::HiddenBlocking,
         Notice::EarlyThread,
+        Notice::HiddenThread,
     ];
 }
 
@@ -182,6 +185,7 @@ impl fmt::Display for Notice {
             Notice::SharedStream => "a pipe or socket is shared by all runs",
             Notice::HiddenBlocking => "a library blocks where bohr cannot see it",
             Notice::EarlyThread => "a thread was started before control began",
+            Notice::HiddenThread => "a library starts threads of its own, which run uncontrolled",
         })
     }
 }

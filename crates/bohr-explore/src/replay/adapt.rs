@@ -37,7 +37,7 @@ pub struct Adaptation {
     pub runs: u64,
     /// The failure, if it was found again, as a bug of the changed program.
     pub bug: Option<Bug>,
-    /// Whether it is the same bug by its signature; otherwise only of its kind.
+    /// Whether it fails in the same functions; otherwise only the same way.
     pub same: bool,
 }
 
@@ -150,7 +150,7 @@ fn plan(old: &Schedule<PlaceNumber>, share: f64, number: usize) -> Plan {
     }
 }
 
-/// The same signature is best; a failure of the same kind is better than none.
+/// The same functions are best; a failure of the same kind is better than none.
 fn consider(
     result: &mut Adaptation,
     old: &Bug,
@@ -159,7 +159,7 @@ fn consider(
     verdict: Verdict,
     (atlas, present): (&Atlas, &[Source]),
 ) {
-    let same = verdict.signature == old.signature;
+    let same = verdict.signature.resembles(&old.signature);
     let related = verdict.signature.kind == old.signature.kind;
     if result.same || !same && (result.bug.is_some() || !related) {
         return;

@@ -1,7 +1,7 @@
 //! Futexes, and whatever else a program asks of the kernel by `syscall`: the
 //! way of Rust's standard library and of most hand-written locks.
 
-use super::{caller, interpose, machine};
+use super::{caller, interpose, machine, polling};
 use crate::{
     clock::CLOCK,
     control,
@@ -214,7 +214,8 @@ interpose! {
                 ENGINE.step(operation(EventKind::Yield, 0, place));
                 Some(0)
             }
-            _ => system_calls::answer(number, arguments, place),
+            _ => polling::answer(number, arguments, place)
+                .or_else(|| system_calls::answer(number, arguments, place)),
         };
         // SAFETY: passes on what the program passed.
         answered(answer.unwrap_or_else(|| unsafe { system::call(number, arguments) }))

@@ -2,7 +2,7 @@
 //! from one machine fits on another.
 
 use super::interpose;
-use crate::{control, engine::ENGINE, real::real};
+use crate::{control, engine::ENGINE, real::real, thread::Thread};
 use core::ffi::{c_long, c_void};
 
 /// Processors that the program sees.
@@ -13,6 +13,48 @@ pub const PROCESS: i32 = 4200;
 /// The number of the running thread, as the program sees it.
 pub fn thread_number() -> i32 {
     PROCESS + ENGINE.current().index.0 as i32
+}
+
+/// The processor that the running thread seems to be on.
+fn processor() -> u32 {
+    ENGINE.current().index.0 % PROCESSORS as u32
+}
+
+/// Answers `getcpu`.
+///
+/// # Safety
+/// Both are null or room for a number.
+pub unsafe fn tell_processor(processor: *mut u32, node: *mut u32) {
+    // SAFETY: the caller answers for both.
+    unsafe {
+        if let Some(processor) = processor.as_mut() {
+            *processor = self::processor();
+        }
+        if let Some(node) = node.as_mut() {
+            *node = 0;
+        }
+    }
+}
+
+/// As much of a name as the kernel keeps.
+pub fn padded(name: &[u8]) -> [u8; 16] {
+    let mut padded = [0; 16];
+    let kept = name.len().min(padded.len() - 1);
+    padded[..kept].copy_from_slice(&name[..kept]);
+    padded
+}
+
+unsafe extern "C" {
+    static program_invocation_short_name: *const core::ffi::c_char;
+}
+
+/// What a thread is called: as the program, unless somebody has said otherwise.
+pub fn name(thread: &Thread) -> [u8; 16] {
+    match thread.name.get() {
+        // SAFETY: the C library sets it before anything of the program runs.
+        [0, ..] => padded(unsafe { crate::system::text(program_invocation_short_name) }.to_bytes()),
+        name => name,
+    }
 }
 
 unsafe fn write_mask(size: usize, mask: *mut u8) -> i32 {
@@ -57,7 +99,7 @@ interpose! {
             // SAFETY: passes on the call.
             return unsafe { get() };
         }
-        ENGINE.current().index.0 as i32 % PROCESSORS as i32
+        processor() as i32
     }
 
     fn get_nprocs() -> i32 {
@@ -129,9 +171,55 @@ interpose! {
             return unsafe { set(thread, name) };
         }
         // SAFETY: the program passes a name.
-        if unsafe { crate::system::text(name) }.to_bytes().len() > 15 {
+        let name = unsafe { crate::system::text(name) }.to_bytes();
+        match (ENGINE.by_handle(thread), padded(name)) {
+            (None, _) => libc::ESRCH,
+            (_, padded) if name.len() >= padded.len() => libc::ERANGE,
+            (Some(thread), padded) => {
+                thread.name.set(padded);
+                0
+            }
+        }
+    }
+
+    fn pthread_getname_np(thread: libc::pthread_t, room: *mut u8, length: usize) -> i32 {
+        if !control::is_on() {
+            let get = real!(fn pthread_getname_np(libc::pthread_t, *mut u8, usize) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { get(thread, room, length) };
+        }
+        let Some(thread) = ENGINE.by_handle(thread) else {
+            return libc::ESRCH;
+        };
+        let name = name(thread);
+        if length < name.len() {
             return libc::ERANGE;
         }
+        // SAFETY: the program has that much room there.
+        unsafe { room.copy_from_nonoverlapping(name.as_ptr(), name.len()) };
         0
+    }
+
+    fn getcpu(processor: *mut u32, node: *mut u32) -> i32 {
+        if !control::is_on() {
+            let get = real!(fn getcpu(*mut u32, *mut u32) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { get(processor, node) };
+        }
+        // SAFETY: the program wants the numbers there, if anywhere.
+        unsafe { tell_processor(processor, node) };
+        0
+    }
+
+    fn getloadavg(averages: *mut f64, count: i32) -> i32 {
+        if !control::is_on() {
+            let get = real!(fn getloadavg(*mut f64, i32) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { get(averages, count) };
+        }
+        let count = count.clamp(0, 3);
+        // SAFETY: the program has room for that many.
+        unsafe { core::ptr::write_bytes(averages, 0, count as usize) };
+        count
     }
 }

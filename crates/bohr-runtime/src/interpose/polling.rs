@@ -33,16 +33,16 @@ const INTERRUPTED: isize = -(libc::EINTR as isize);
 
 /// Does something with another mask, if there is one. Signals that it lets
 /// through are handled first, and end the call.
-unsafe fn masked(mask: *const c_void, action: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: null, or a set of the program.
-    let Some(mask) = (unsafe { mask.cast::<libc::sigset_t>().as_ref() }) else {
+unsafe fn masked(mask: *const c_void, action: impl FnOnce() -> isize) -> isize {
+    // SAFETY: null, or a set of the program, whose first word holds all signals.
+    let Some(mask) = (unsafe { mask.cast::<u64>().as_ref() }) else {
         return action();
     };
     let thread = ENGINE.current();
-    let before = thread.mask.replace(signals::mask(mask));
+    let before = thread.mask.replace(*mask);
     let answer = match signals::deliver(thread, 0) {
         Handled::Nothing => action(),
-        Handled::Restarts | Handled::Interrupts => answered(INTERRUPTED),
+        Handled::Restarts | Handled::Interrupts => INTERRUPTED,
     };
     thread.mask.set(before);
     signals::deliver(thread, 0);
@@ -71,11 +71,11 @@ fn poll_now(entries: *mut libc::pollfd, count: u64) -> isize {
     }
 }
 
-fn poll_until(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> i32 {
+fn poll_until(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> isize {
     let ready = move || poll_now(entries, count) != 0;
     match wait_until(&ready, entries as usize, deadline, place) {
-        true => answered(poll_now(entries, count)),
-        false => answered(INTERRUPTED),
+        true => poll_now(entries, count),
+        false => INTERRUPTED,
     }
 }
 
@@ -120,25 +120,73 @@ unsafe fn select_now(count: i32, [reads, writes, errors]: [usize; 3]) -> isize {
     }
 }
 
-fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: u64) -> i32 {
+fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: u64) -> isize {
     let sets = Sets(sets);
     // SAFETY: the program's sets, which live on while it waits.
     let ready = move || unsafe { sets.any_ready(count) };
     if !wait_until(&ready, 0, deadline, place) {
-        return answered(INTERRUPTED);
+        return INTERRUPTED;
     }
     // SAFETY: as above.
-    answered(unsafe { select_now(count, sets.0.map(|set| set as usize)) })
+    unsafe { select_now(count, sets.0.map(|set| set as usize)) }
 }
 
-fn epoll_until(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place: u64) -> i32 {
+fn epoll_until(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place: u64) -> isize {
     let ready = move || is_ready(epoll, libc::POLLIN);
     if !wait_until(&ready, 0, deadline, place) {
-        return answered(INTERRUPTED);
+        return INTERRUPTED;
     }
     let arguments = [epoll as usize, events as usize, most as usize, 0, 0, 0];
     // SAFETY: the program's room for events.
-    answered(unsafe { system::call(libc::SYS_epoll_wait, arguments) })
+    unsafe { system::call(libc::SYS_epoll_wait, arguments) }
+}
+
+unsafe fn short_span(time: *const libc::timeval) -> u64 {
+    // SAFETY: null, or a time of the program.
+    unsafe { time.as_ref() }.map_or(u64::MAX, |time| {
+        let span = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+        CLOCK.now().saturating_add(span)
+    })
+}
+
+/// The answer to one of these calls that the program makes by number; `None` if it
+/// is none of them.
+pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
+    let sets = [second, third, fourth].map(|set| set as *mut libc::fd_set);
+    let poll = |deadline| poll_until(first as *mut _, second as u64, deadline, place);
+    let epoll = |deadline| {
+        epoll_until(
+            first as i32,
+            second as *mut _,
+            third as i32,
+            deadline,
+            place,
+        )
+    };
+    // SAFETY: what the program passed, as the kernel wants it.
+    Some(unsafe {
+        match number {
+            libc::SYS_poll => poll(milliseconds(third as i32)),
+            libc::SYS_ppoll => masked(fourth as *const _, || poll(span(third as *const _))),
+            libc::SYS_select => {
+                select_until(first as i32, sets, short_span(fifth as *const _), place)
+            }
+            libc::SYS_pselect6 => {
+                // A set behind another pointer.
+                let mask = (sixth as *const *const c_void).as_ref();
+                masked(mask.copied().unwrap_or(core::ptr::null()), || {
+                    select_until(first as i32, sets, span(fifth as *const _), place)
+                })
+            }
+            libc::SYS_epoll_wait => epoll(milliseconds(fourth as i32)),
+            libc::SYS_epoll_pwait => {
+                masked(fifth as *const _, || epoll(milliseconds(fourth as i32)))
+            }
+            libc::SYS_epoll_pwait2 => masked(fifth as *const _, || epoll(span(fourth as *const _))),
+            _ => return None,
+        }
+    })
 }
 
 interpose! {
@@ -148,7 +196,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return dispatch::in_passing(|| unsafe { poll(entries, count, timeout) });
         }
-        poll_until(entries, count, milliseconds(timeout), caller())
+        answered(poll_until(entries, count, milliseconds(timeout), caller()))
     }
 
     fn ppoll(
@@ -164,7 +212,7 @@ interpose! {
         }
         let place = caller();
         // SAFETY: the program's time and mask.
-        unsafe { masked(mask, || poll_until(entries, count, span(time), place)) }
+        answered(unsafe { masked(mask, || poll_until(entries, count, span(time), place)) })
     }
 
     fn select(
@@ -186,11 +234,8 @@ interpose! {
             return dispatch::in_passing(|| unsafe { select(count, reads, writes, errors, time) });
         }
         // SAFETY: null, or a time of the program.
-        let deadline = unsafe { time.as_ref() }.map_or(u64::MAX, |time| {
-            let span = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-            CLOCK.now().saturating_add(span)
-        });
-        select_until(count, [reads, writes, errors], deadline, caller())
+        let deadline = unsafe { short_span(time) };
+        answered(select_until(count, [reads, writes, errors], deadline, caller()))
     }
 
     fn pselect(
@@ -216,12 +261,12 @@ interpose! {
         let place = caller();
         let sets = [reads, writes, errors];
         // SAFETY: the program's time and mask.
-        unsafe { masked(mask, || select_until(count, sets, span(time), place)) }
+        answered(unsafe { masked(mask, || select_until(count, sets, span(time), place)) })
     }
 
     fn epoll_wait(epoll: i32, events: *mut c_void, most: i32, timeout: i32) -> i32 {
         if control::is_on() {
-            return epoll_until(epoll, events, most, milliseconds(timeout), caller());
+            return answered(epoll_until(epoll, events, most, milliseconds(timeout), caller()));
         }
         let wait = real!(fn epoll_wait(i32, *mut c_void, i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
@@ -232,7 +277,7 @@ interpose! {
         if control::is_on() {
             let (deadline, place) = (milliseconds(timeout), caller());
             // SAFETY: the program's mask.
-            return unsafe { masked(mask, || epoll_until(epoll, events, most, deadline, place)) };
+            return answered(unsafe { masked(mask, || epoll_until(epoll, events, most, deadline, place)) });
         }
         let wait = real!(fn epoll_pwait(i32, *mut c_void, i32, i32, *const c_void) -> i32);
         // SAFETY: passes on what the program passed.
@@ -249,7 +294,7 @@ interpose! {
         if control::is_on() {
             let place = caller();
             // SAFETY: the program's time and mask.
-            return unsafe { masked(mask, || epoll_until(epoll, events, most, span(time), place)) };
+            return answered(unsafe { masked(mask, || epoll_until(epoll, events, most, span(time), place)) });
         }
         let wait = real!(fn epoll_pwait2(i32, *mut c_void, i32, *const libc::timespec, *const c_void) -> i32);
         // SAFETY: passes on what the program passed.

@@ -35,11 +35,22 @@ fn fork_process() -> i32 {
 
 /// Waits until a child has ended, or there is none to wait for; the real call
 /// that follows does not block.
-fn await_child(process: i32, options: i32, place: u64) {
+pub fn await_child(process: i32, options: i32, place: u64) {
+    let (kind, id) = match process {
+        1.. => (libc::P_PID, process),
+        0 | -1 => (libc::P_ALL, 0),
+        _ => (libc::P_PGID, -process),
+    };
+    let news = options & (libc::WSTOPPED | libc::WCONTINUED) | libc::WEXITED;
+    await_news(kind, id, options & libc::WNOHANG | news, place);
+}
+
+/// The same with what `waitid` is asked.
+pub fn await_news(kind: u32, id: i32, options: i32, place: u64) {
     if options & libc::WNOHANG != 0 {
         return;
     }
-    let check: &Check = &move || has_ended(process);
+    let check: &Check = &move || is_there_news(kind, id, options);
     let wait = Wait::Check(&raw const check as usize);
     let waiting = operation(EventKind::External, 0, place);
     if ENGINE.announce_cancellable(waiting, wait, u64::MAX) == Woken::Cancelled {
@@ -47,14 +58,10 @@ fn await_child(process: i32, options: i32, place: u64) {
     }
 }
 
-fn has_ended(process: i32) -> bool {
-    let (kind, id) = match process {
-        1.. => (libc::P_PID, process),
-        0 | -1 => (libc::P_ALL, 0),
-        _ => (libc::P_PGID, -process),
-    };
+/// Whether a wait would end at once.
+fn is_there_news(kind: u32, id: i32, options: i32) -> bool {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    let options = options | libc::WNOHANG | libc::WNOWAIT;
     let address = info.as_mut_ptr() as usize;
     let arguments = [kind as usize, id as usize, address, options as usize, 0, 0];
     // SAFETY: writes the information, and leaves the child as it is.

@@ -18,13 +18,27 @@ fn fail(error: i32) -> i32 {
 
 /// Changes the running thread's mask; an error number or 0.
 unsafe fn change_mask(how: i32, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> i32 {
+    // SAFETY: both are null or sets of the program; their first words hold all
+    // signals, and the others of the old one are empty.
+    unsafe {
+        if !old.is_null() {
+            libc::sigemptyset(old);
+        }
+        change_words(how, set.cast(), old.cast(), caller())
+    }
+}
+
+/// The same with sets as the kernel has them.
+///
+/// # Safety
+/// Both are null or words of the program.
+pub unsafe fn change_words(how: i32, set: *const u64, old: *mut u64, place: u64) -> i32 {
     let thread = ENGINE.current();
     let before = thread.mask.get();
-    // SAFETY: both are null or sets of the program.
+    // SAFETY: the caller answers for both.
     unsafe {
         if let Some(set) = set.as_ref() {
-            let set =
-                signals::mask(set) & !(signals::bit(libc::SIGKILL) | signals::bit(libc::SIGSTOP));
+            let set = set & !(signals::bit(libc::SIGKILL) | signals::bit(libc::SIGSTOP));
             thread.mask.set(match how {
                 libc::SIG_BLOCK => before | set,
                 libc::SIG_UNBLOCK => before & !set,
@@ -32,13 +46,12 @@ unsafe fn change_mask(how: i32, set: *const libc::sigset_t, old: *mut libc::sigs
                 _ => return libc::EINVAL,
             });
         }
-        if !old.is_null() {
-            libc::sigemptyset(old);
-            *old.cast::<u64>() = before;
+        if let Some(old) = old.as_mut() {
+            *old = before;
         }
     }
     if signals::is_due(thread) {
-        signals::deliver(thread, caller());
+        signals::deliver(thread, place);
     }
     0
 }

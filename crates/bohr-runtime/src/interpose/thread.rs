@@ -24,16 +24,22 @@ unsafe fn wish(
     let mut wish = Wish {
         start: (start, argument as usize),
         stack: 0,
+        given: None,
         detached: false,
     };
     if !attributes.is_null() {
         let mut detached = 0;
+        let (mut start, mut length) = (core::ptr::null_mut(), 0);
         // SAFETY: the program passed initialised attributes.
         unsafe {
             pthread_attr_getdetachstate(attributes, &mut detached);
             libc::pthread_attr_getstacksize(attributes, &mut wish.stack);
+            libc::pthread_attr_getstack(attributes, &mut start, &mut length);
         }
         wish.detached = detached == libc::PTHREAD_CREATE_DETACHED;
+        // Attributes without a stack have one that ends at address 0.
+        let end = (start as usize).wrapping_add(length);
+        wish.given = (end != 0).then_some((start as usize, end));
     }
     wish
 }
@@ -139,6 +145,29 @@ interpose! {
         // SAFETY: the program passes a time.
         let deadline = CLOCK.deadline(libc::CLOCK_REALTIME, unsafe { &*time });
         join(handle, result, caller(), deadline)
+    }
+
+    fn pthread_clockjoin_np(
+        handle: libc::pthread_t,
+        result: *mut *mut c_void,
+        clock: libc::clockid_t,
+        time: *const libc::timespec,
+    ) -> i32 {
+        if !control::is_on() {
+            let join = real!(fn pthread_clockjoin_np(
+                libc::pthread_t,
+                *mut *mut c_void,
+                libc::clockid_t,
+                *const libc::timespec,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { join(handle, result, clock, time) };
+        }
+        let place = caller();
+        // SAFETY: the program passes a time, or nothing.
+        let time = unsafe { time.as_ref() };
+        let deadline = time.map_or(u64::MAX, |time| CLOCK.deadline(clock, time));
+        join(handle, result, place, deadline)
     }
 
     fn pthread_getattr_np(handle: libc::pthread_t, attributes: *mut libc::pthread_attr_t) -> i32 {

@@ -49,6 +49,7 @@ interpose! {
         let wish = threads::Wish {
             start: (start, argument as usize),
             stack: 0,
+            given: None,
             detached: false,
         };
         match threads::create(wish, caller()) {

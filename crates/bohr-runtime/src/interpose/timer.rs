@@ -192,6 +192,7 @@ fn detached(start: Start, argument: usize) -> Wish {
     Wish {
         start: (start, argument),
         stack: 0,
+        given: None,
         detached: true,
     }
 }
@@ -334,7 +335,10 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { get(name) };
         }
-        if timer(name).is_some() { 0 } else { fail(libc::EINVAL) }
+        match timer(name) {
+            Some(timer) => i32::try_from(timers::overrun(timer)).unwrap_or(i32::MAX),
+            None => fail(libc::EINVAL),
+        }
     }
 
     fn timer_delete(name: *mut c_void) -> i32 {
