@@ -1,5 +1,9 @@
-/* Marks for programs that are built with bohr. Without bohr they cost a
- * register move and change nothing.
+/* Marks and assertions for programs that are hunted with bohr.
+ *
+ * bohr_assert(CONDITION) and bohr_fail(MESSAGE) end a run as a failed assert
+ * does, with or without NDEBUG, and with or without bohr.
+ *
+ * Without bohr, marks cost a register move and change nothing.
  *
  * BOHR_RCB_BEGIN ... BOHR_RCB_END marks a block whose passes bohr may leave out
  * one by one when it reduces an execution: the body of a loop, the handling of
@@ -31,5 +35,22 @@
 #define BOHR_RCB_BEGIN if (1) {
 #endif
 #define BOHR_RCB_END }
+
+/* The C library's own, which <assert.h> does not declare under NDEBUG. */
+#ifdef __cplusplus
+extern "C" void __assert_fail(const char *, const char *, unsigned int, const char *)
+#if __cplusplus >= 201103L
+    noexcept
+#else
+    throw()
+#endif
+    __attribute__((__noreturn__));
+#else
+extern void __assert_fail(const char *, const char *, unsigned int, const char *)
+    __attribute__((__nothrow__, __noreturn__));
+#endif
+#define bohr_assert(condition)                                                 \
+  ((condition) ? (void)0 : bohr_fail(#condition))
+#define bohr_fail(message) __assert_fail(message, __FILE__, __LINE__, __func__)
 
 #endif

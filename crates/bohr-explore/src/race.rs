@@ -144,7 +144,8 @@ fn access(event: usize, run: &Ran, atlas: &mut Atlas, frames: &[PlaceNumber]) ->
     let place = step.operation.place;
     let stack = match frames {
         [] => vec![written_spot(atlas, place).to_string()],
-        frames => stack(frames, place, atlas),
+        // The access itself is known better than the code of its hook.
+        [_, callers @ ..] => stack(&[&[place], callers].concat(), place, atlas),
     };
     let threads = run.detail.as_ref();
     let threads = threads.map_or(&[][..], |detail| &detail.threads);

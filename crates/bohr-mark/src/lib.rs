@@ -1,5 +1,17 @@
-//! Marks for Rust programs that are built with bohr. Without bohr they cost a
-//! register move and change nothing.
+//! Marks and assertions for Rust programs that are hunted with bohr.
+//!
+//! [`bohr_assert!`] and [`bohr_fail!`] end a run at once, as a failed `assert` of C
+//! does: nobody can catch that, and no destructor runs.
+//!
+//! ```
+//! let sum = 2 + 2;
+//! bohr_mark::bohr_assert!(sum == 4);
+//! if sum != 4 {
+//!     bohr_mark::bohr_fail!("two and two make four");
+//! }
+//! ```
+//!
+//! Without bohr, marks cost a register move and change nothing.
 //!
 //! ```
 //! let mut handled = 0;
@@ -23,6 +35,52 @@ macro_rules! block {
             $($body)*
         }
     };
+}
+
+/// Fails the run unless the condition holds, in every build profile.
+#[macro_export]
+macro_rules! bohr_assert {
+    ($condition:expr $(,)?) => {
+        if !$condition {
+            $crate::bohr_fail!(stringify!($condition));
+        }
+    };
+}
+
+/// Fails the run, with a literal as the message.
+#[macro_export]
+macro_rules! bohr_fail {
+    ($message:expr $(,)?) => {
+        $crate::fail(
+            concat!($message, "\0"),
+            concat!(file!(), "\0"),
+            line!(),
+            concat!(module_path!(), "\0"),
+        )
+    };
+}
+
+/// Ends the process as a failed assertion of C does. All texts end with a zero.
+///
+/// # Panics
+/// If one of them does not.
+#[doc(hidden)]
+pub fn fail(message: &str, file: &str, line: u32, function: &str) -> ! {
+    unsafe extern "C" {
+        fn __assert_fail(
+            expression: *const u8,
+            file: *const u8,
+            line: u32,
+            function: *const u8,
+        ) -> !;
+    }
+    assert!(
+        [message, file, function]
+            .iter()
+            .all(|text| text.ends_with('\0'))
+    );
+    // SAFETY: the C library reads three texts, each up to its zero.
+    unsafe { __assert_fail(message.as_ptr(), file.as_ptr(), line, function.as_ptr()) }
 }
 
 /// A number for a place in the source (FNV-1a).

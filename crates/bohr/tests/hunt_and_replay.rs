@@ -198,6 +198,23 @@ fn what_nobody_controls_is_noticed() {
 }
 
 #[test]
+fn assertions_of_the_header_hold_in_every_build() {
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../include");
+    let folder = Folder::with("own_assertion", &[include, "-DNDEBUG", "-Werror"]);
+    for (way, words) in [
+        ("assert", "`total == 2' failed"),
+        ("fail", "`an update was lost' failed"),
+    ] {
+        let hunt = ["hunt", "--json", "--runs", "500", "--", "./program", way];
+        let found = folder.bohr(&hunt).expect(1).json();
+        assert_eq!(found["kind"], "assertion", "{found}");
+        let message = found["message"].as_str().unwrap_or_default();
+        assert!(message.contains(words), "{found}");
+        folder.bohr(&["replay", "program.bohr"]).expect(0);
+    }
+}
+
+#[test]
 fn nobody_starves() {
     let folder = Folder::empty();
     folder.build("waiting_pair", &[]);
