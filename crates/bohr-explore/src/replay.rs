@@ -69,7 +69,7 @@ pub struct Look {
     pub sources: Vec<Source>,
     /// The last lines that it prints.
     pub printed: String,
-    /// Hash of its events, each with thread, kind, place and object.
+    /// Hash of its events, each with thread, kind, size and place.
     pub event_hash: u64,
     /// Stacks within the run: of its data races, unless nobody wants to know, and
     /// of what was done before with a heap block that is misused.
@@ -113,7 +113,8 @@ pub fn once(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Lo
     })
 }
 
-/// Equal for equal sequences of events, addresses included.
+/// Equal for equal sequences of events, wherever in memory their objects lie: that
+/// of a program's arguments depends on the size of its environment.
 fn event_hash(trace: &[Step]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for step in trace {
@@ -121,7 +122,6 @@ fn event_hash(trace: &[Step]) -> u64 {
         hasher.update(&step.thread.0.to_le_bytes());
         hasher.update(&[operation.kind as u8, operation.order as u8]);
         hasher.update(&operation.size.to_le_bytes());
-        hasher.update(&operation.object.to_le_bytes());
         hasher.update(&operation.place.0.to_le_bytes());
     }
     let bytes = hasher.finalize();

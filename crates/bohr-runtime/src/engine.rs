@@ -5,6 +5,7 @@
 //! been picked *and* is possible; it then does the operation and runs on. What
 //! it has announced and not yet done is visible to the strategy as pending.
 
+mod idleness;
 mod turns;
 
 use crate::{
@@ -57,6 +58,9 @@ pub struct Engine {
     forked: Cell<bool>,
     /// A run of more events is a livelock.
     limit: Cell<u64>,
+    /// Events that have been watched, in case nobody changes anything; 0 if nobody
+    /// watches.
+    watched: Cell<u32>,
     /// Every event goes the slow way and is recorded.
     tracing: Cell<bool>,
     /// Counts waits: their order.
@@ -86,6 +90,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     alone: Cell::new(false),
     forked: Cell::new(false),
     limit: Cell::new(u64::MAX),
+    watched: Cell::new(0),
     tracing: Cell::new(false),
     waits: Cell::new(0),
     last: Cell::new(None),
@@ -308,6 +313,7 @@ impl Engine {
             probe::look(self.events() - 1);
             TRACER.step(self.current.get(), operation);
         }
+        self.note_idleness(&operation);
     }
 
     /// The place of the last event.

@@ -26,6 +26,19 @@ const LONGEST_LOOP: usize = 16;
 pub struct Spin {
     /// Where it last slept or yielded, and at which switch.
     pause: Cell<(PlaceNumber, u64)>,
+    /// Where it last yielded, and how often in a row there.
+    yields: Cell<(PlaceNumber, u64)>,
+    /// How often it has looked and yielded while it was watched.
+    watched: Cell<(u32, u32)>,
+}
+
+/// What a thread that waits in a loop does in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Reads something.
+    Look,
+    /// Lets others go on.
+    Yield,
 }
 
 /// One event as it is looked at.
@@ -44,6 +57,44 @@ pub struct Sample {
 }
 
 impl Spin {
+    /// A yield at this place; how many there have been in a row.
+    pub fn yields(&self, place: PlaceNumber) -> u64 {
+        let (before, count) = self.yields.get();
+        let count = if before == place { count + 1 } else { 1 };
+        self.yields.set((place, count));
+        count
+    }
+
+    /// Whether it has yielded so often at one place.
+    pub fn has_yielded(&self, often: u64) -> bool {
+        self.yields.get().1 >= often
+    }
+
+    /// Its yields say nothing about what follows.
+    pub fn forget_yields(&self) {
+        self.yields.set((PlaceNumber::default(), 0));
+    }
+
+    /// It is watched from now on.
+    pub fn watch(&self) {
+        self.watched.set((0, 0));
+    }
+
+    /// What it did while it was watched.
+    pub fn watched(&self, turn: Turn) {
+        let (looks, yields) = self.watched.get();
+        self.watched.set(match turn {
+            Turn::Look => (looks.saturating_add(1), yields),
+            Turn::Yield => (looks, yields.saturating_add(1)),
+        });
+    }
+
+    /// Whether it was seen to look and to yield, more than once around.
+    pub fn goes_round(&self) -> bool {
+        let (looks, yields) = self.watched.get();
+        looks >= 2 && yields >= 2
+    }
+
     /// A pause at this place, after that many switches: whether the thread has
     /// just paused here.
     pub fn pauses(&self, place: PlaceNumber, switches: u64) -> bool {

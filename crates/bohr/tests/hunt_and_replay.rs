@@ -215,6 +215,22 @@ fn assertions_of_the_header_hold_in_every_build() {
 }
 
 #[test]
+fn threads_that_give_way_for_ever_are_a_livelock() {
+    let folder = Folder::empty();
+    folder.build("giving_way", &[]);
+    for strategy in ["random", "pct:3"] {
+        let words = ["hunt", "--runs", "1", "--json", "--strategy", strategy];
+        let hunt = |way| folder.bohr(&[&words[..], &["--", "./program", way]].concat());
+        let found = hunt("after-you").expect(1).json();
+        assert_eq!(found["kind"], "livelock", "{strategy}: {found}");
+        assert_eq!(found["reproduced"], json!(true), "{strategy}: {found}");
+        let message = found["message"].as_str().unwrap_or_default();
+        assert!(message.contains("nobody changes anything"), "{found}");
+        hunt("step").expect(0);
+    }
+}
+
+#[test]
 fn nobody_starves() {
     let folder = Folder::empty();
     folder.build("waiting_pair", &[]);

@@ -86,7 +86,7 @@ impl Engine {
         if self.reserve.get() == 0 {
             return false;
         }
-        if self.tracing.get() {
+        if self.tracing.get() || self.watched.get() > 0 {
             self.reserve.set(self.reserve.get() - 1);
             self.filled.set(1);
             self.settle();
@@ -124,7 +124,7 @@ impl Engine {
     }
 
     /// Counts what the fast path has used and takes back what it has not.
-    fn settle(&self) {
+    pub(super) fn settle(&self) {
         let events = self.events();
         if self.alone.get() {
             let more = events - self.settled.get();

@@ -9,6 +9,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+// Old names are what this is about.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 static __thread sigjmp_buf back;
 static __thread int handled;
 static ucontext_t here, there;
