@@ -208,28 +208,44 @@ pub(crate) fn repeat(
     }
 }
 
-/// Counts replays. Finding lines and frames is slow, so a report that equals
+/// Counts replays. Finding lines, frames and races is slow, so a report that equals
 /// one that was judged is not judged again.
 #[derive(Default)]
 struct Counting {
     result: Replays,
-    judged: Option<(Outcome, u64, Reproduction)>,
+    judged: Option<(Outcome, Evidence, Reproduction)>,
+}
+
+/// What a run is judged by, besides its outcome.
+#[derive(Clone, Debug, PartialEq)]
+struct Evidence {
+    events: u64,
+    trace: Vec<Step>,
+    output: Vec<u8>,
+}
+
+impl Evidence {
+    fn of(report: &Ran) -> Evidence {
+        let output = report.detail.as_ref().map(|detail| detail.output.clone());
+        Evidence {
+            events: report.events,
+            trace: report.steps().to_vec(),
+            output: output.unwrap_or_default(),
+        }
+    }
 }
 
 impl Counting {
     fn take(&mut self, report: &Ran, bug: &Bug, atlas: &mut Atlas) -> Result<(), ExploreError> {
         ExploreError::if_broken(report)?;
+        let evidence = Evidence::of(report);
         let known = match &self.judged {
-            Some((outcome, events, reproduction))
-                if *outcome == report.outcome
-                    && *events == report.events
-                    && report.detail.is_none() =>
-            {
-                reproduction.clone()
+            Some((outcome, before, known)) if *outcome == report.outcome && *before == evidence => {
+                known.clone()
             }
             _ => compare(report, bug, atlas),
         };
-        self.judged = Some((report.outcome.clone(), report.events, known.clone()));
+        self.judged = Some((report.outcome.clone(), evidence, known.clone()));
         let first = *self.result.hash.get_or_insert(report.hash);
         self.result.same_hash =
             first == report.hash && (self.result.runs == 0 || self.result.same_hash);
