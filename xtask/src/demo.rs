@@ -13,7 +13,7 @@ pub const COMMAND: Command = Command {
 
 fn run(_: &[String]) -> Result<(), String> {
     install::for_building()?;
-    let parts = ["bohr", "bohr-instrument", "bohr-runtime"];
+    let parts = ["bohr", "bohr-instrument", "bohr-native", "bohr-runtime"];
     let mut build = shell::cargo();
     build.args(["build", "--release"]);
     shell::run(build.args(parts.iter().flat_map(|part| ["--package", part])))?;

@@ -70,8 +70,10 @@
 //! the stubs ([`Stub::renumbered`]) and leave the base at 0. Gate numbers are
 //! dense within a module as well.
 
+mod entry;
+
 /// Version of this contract. A runtime refuses a module of another version.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// First field of every [`Module`].
 pub const MODULE_MAGIC: u64 = u64::from_le_bytes(*b"bohr-mod");
@@ -199,7 +201,8 @@ pub struct Hooks {
     pub copy: *const (),
     /// `(site)`: a fence.
     pub fence: *const (),
-    /// `(site)`: the thread's next call into the runtime comes from this site.
+    /// `(site, object)`: the thread's next call into the runtime comes from this
+    /// site, and its first argument is this pointer, or 0 if that is none.
     pub call: *const (),
     /// `(gate) -> bool in al`: whether to skip this iteration. Asked once per iteration.
     pub iteration: *const (),

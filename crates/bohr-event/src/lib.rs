@@ -24,6 +24,7 @@
 extern crate alloc;
 
 pub mod abi;
+pub mod breakpoint;
 pub mod control;
 mod event;
 mod fault;

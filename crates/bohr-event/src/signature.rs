@@ -84,11 +84,19 @@ impl Signature {
         self == other || self.kind == other.kind && known && mine == others
     }
 
-    /// A short name for people and file names: the kind and a hash-like tag.
+    /// A short name of its kind, for people and file names.
     #[must_use]
     pub fn kind_name(&self) -> String {
+        self.kind.name()
+    }
+}
+
+impl FailureKind {
+    /// A short name for people and file names.
+    #[must_use]
+    pub fn name(&self) -> String {
         use alloc::string::ToString;
-        match &self.kind {
+        match self {
             FailureKind::Crash { signal } => alloc::format!("crash-signal-{signal}"),
             FailureKind::Exit { code } => alloc::format!("exit-{code}"),
             FailureKind::Assertion => "assertion".to_string(),

@@ -58,6 +58,9 @@ pub enum ExploreError {
         "the runtime finds no hooks in the control profile: they are of different versions of bohr"
     )]
     NotHooked,
+    /// Breakpoints need sites.
+    #[error("the program was not built with bohr, so there is nothing to break at")]
+    NotBuiltWithBohr,
     /// The recorded failure does not come again.
     #[error("the recorded schedule does not show the recorded failure")]
     NotReproduced,
@@ -131,6 +134,7 @@ impl Diagnosis for ExploreError {
                 "`bohr replay --adapt BUG` follows the old schedule as far as it goes".to_string()
             }
             ExploreError::NotHooked => "install bohr, bohr-lower and libbohr_runtime.so of one version, and remove the cached profile".to_string(),
+            ExploreError::NotBuiltWithBohr => "build it with `bohr cc`, `bohr c++` or `bohr cargo`".to_string(),
             ExploreError::NotReproduced => "`bohr replay BUG` says where it differs".to_string(),
             _ => return None,
         };

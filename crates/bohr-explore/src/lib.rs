@@ -16,6 +16,7 @@ mod error;
 pub mod hunt;
 mod knowledge;
 mod names;
+pub mod native;
 pub mod race;
 mod ran;
 pub mod replay;
@@ -45,8 +46,8 @@ pub use stored::{StoredTrace, StoredTraceError};
 pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
 pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject};
 pub use target::{
-    RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_program, find_runtime, inspect,
-    inspect_with,
+    RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_native, find_program, find_runtime,
+    inspect, inspect_with,
 };
 pub use trial::{Observed, Traced, Trial, Trials};
 pub use verdict::{Verdict, is_written, judge, judge_against, signature_tag, written_spot};

@@ -362,7 +362,8 @@ fn command(
     Ok(command)
 }
 
-fn input(bytes: &[u8]) -> Result<Stdio, ServerError> {
+/// What a program reads as its standard input.
+pub(crate) fn input(bytes: &[u8]) -> Result<Stdio, ServerError> {
     if bytes.is_empty() {
         return Ok(Stdio::null());
     }

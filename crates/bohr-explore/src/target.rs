@@ -14,6 +14,12 @@ pub const RUNTIME: &str = "libbohr_runtime.so";
 /// Names the runtime's file where it does not lie beside the program `bohr`.
 pub const RUNTIME_VARIABLE: &str = "BOHR_RUNTIME";
 
+/// Name of the library that holds up real threads at breakpoints.
+pub const NATIVE: &str = "libbohr_native.so";
+
+/// Names its file where it does not lie beside the program `bohr`.
+const NATIVE_VARIABLE: &str = "BOHR_NATIVE";
+
 /// A program that can be run under control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -93,6 +99,9 @@ pub enum TargetError {
     /// The runtime is not where it should be.
     #[error("the runtime {RUNTIME} is not beside bohr ({0})")]
     NoRuntime(PathBuf),
+    /// Nor is the library that holds up real threads.
+    #[error("the library {NATIVE} is not beside bohr ({0})")]
+    NoNative(PathBuf),
 }
 
 /// The file that a shell would start for this word.
@@ -118,22 +127,34 @@ pub fn find_program(word: &Path) -> Result<PathBuf, TargetError> {
 /// # Errors
 /// If it is not where it should be.
 pub fn find_runtime() -> Result<PathBuf, TargetError> {
-    if let Some(path) = std::env::var_os(RUNTIME_VARIABLE) {
+    find_beside(RUNTIME, RUNTIME_VARIABLE).map_err(TargetError::NoRuntime)
+}
+
+/// The library for breakpoints that belongs to this bohr.
+///
+/// # Errors
+/// If it is not where it should be.
+pub fn find_native() -> Result<PathBuf, TargetError> {
+    find_beside(NATIVE, NATIVE_VARIABLE).map_err(TargetError::NoNative)
+}
+
+/// The library that a variable names, or that lies where bohr does; where it was
+/// looked for if it does not.
+fn find_beside(name: &str, variable: &str) -> Result<PathBuf, PathBuf> {
+    if let Some(path) = std::env::var_os(variable) {
         let path = PathBuf::from(path);
-        return path
-            .canonicalize()
-            .map_err(|_| TargetError::NoRuntime(path));
+        return path.canonicalize().map_err(|_| path);
     }
     let own = std::env::current_exe().unwrap_or_default();
     let folder = own.parent().unwrap_or(Path::new("."));
     let places = [
-        folder.join(RUNTIME),
-        folder.join("../lib/bohr").join(RUNTIME),
+        folder.join(name),
+        folder.join("../lib/bohr").join(name),
         // Where cargo leaves it when tests need it.
-        folder.join("deps").join(RUNTIME),
+        folder.join("deps").join(name),
     ];
     let found = places.iter().find_map(|path| path.canonicalize().ok());
-    found.ok_or_else(|| TargetError::NoRuntime(folder.to_path_buf()))
+    found.ok_or_else(|| folder.to_path_buf())
 }
 
 /// Looks at a program and says whether it can be run under control.

@@ -136,6 +136,11 @@ fn plain(kind: FailureKind, message: String) -> Verdict {
     }
 }
 
+/// Whether a run printed what it should not.
+pub(crate) fn output_is_wrong(oracle: &Oracle, output: &[u8]) -> bool {
+    complaint(oracle, output).is_some()
+}
+
 /// What is wrong with the output of a run.
 fn complaint(oracle: &Oracle, output: &[u8]) -> Option<String> {
     if let Some(expected) = &oracle.output

@@ -87,7 +87,7 @@ fn reason(
             ..
         } => vec![destination, source],
         Operation::Compare { one, other, .. } => vec![one, other],
-        Operation::Lanes { .. } | Operation::Fence | Operation::Call => vec![],
+        Operation::Lanes { .. } | Operation::Fence | Operation::Call { .. } => vec![],
     };
     if naked {
         Some(Unhooked::Naked)
@@ -233,7 +233,11 @@ impl Hooks {
             }
             Operation::Lanes { addresses, mask } => self.lanes(addresses, mask, site, number),
             Operation::Fence => self.call("fence", &[], number),
-            Operation::Call => self.call("call", &[], number),
+            Operation::Call { object } => {
+                let object = object.map(|object| (object, Passing::Register));
+                let object = object.unwrap_or_else(|| self.number(0));
+                self.call("call", &[object], number);
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use bohr_event::{EventKind, FunctionId, MemoryOrder, SiteId};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::{LLVMTypeRef, LLVMValueRef};
 use inkwell::llvm_sys::target::{LLVMGetModuleDataLayout, LLVMStoreSizeOfType, LLVMTargetDataRef};
-use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
+use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, FunctionValue, InstructionValue};
 
@@ -63,7 +63,10 @@ pub enum Operation {
     /// Orders accesses.
     Fence,
     /// A call that the runtime takes over.
-    Call,
+    Call {
+        /// Its first argument, if that is a pointer: what the call is about.
+        object: Option<LLVMValueRef>,
+    },
 }
 
 /// How many bytes an operation touches.
@@ -238,6 +241,12 @@ fn fixed(address: LLVMValueRef, info: SiteInfo, size: u64) -> (Operation, SiteIn
     (Operation::Range { address, length }, info)
 }
 
+fn is_pointer(value: LLVMValueRef) -> bool {
+    // SAFETY: a live value has a type.
+    let kind = unsafe { LLVMGetTypeKind(LLVMTypeOf(value)) };
+    kind == LLVMTypeKind::LLVMPointerTypeKind
+}
+
 /// # Safety
 /// `call` must be a call or invoke of a module with this layout.
 unsafe fn classify_call(
@@ -253,7 +262,10 @@ unsafe fn classify_call(
         }
         let name = name_of(callee);
         if let Some(kind) = synchronising_call(&name) {
-            return Some((Operation::Call, SiteInfo::new(kind, MemoryOrder::Plain, 0)));
+            let first = (LLVMGetNumArgOperands(call) > 0).then(|| LLVMGetOperand(call, 0));
+            let object = first.filter(|value| is_pointer(*value));
+            let info = SiteInfo::new(kind, MemoryOrder::Plain, 0);
+            return Some((Operation::Call { object }, info));
         }
         let arguments = LLVMGetNumArgOperands(call);
         memory_operation(call, arguments, memory_call(&name)?, layout)

@@ -53,8 +53,8 @@ const THUNKS: [Thunk; 4] = [
     Thunk {
         name: "call",
         slot: 4,
-        pushed: 1,
-        arguments: &[],
+        pushed: 2,
+        arguments: &["rsi"],
     },
 ];
 

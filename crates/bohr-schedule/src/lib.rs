@@ -40,6 +40,7 @@ mod machine;
 mod pct;
 mod plan;
 mod pos;
+mod postponing;
 mod random;
 mod replay;
 mod report;

@@ -7,6 +7,7 @@ use crate::{
     feedback::{Feedback, Wish},
     pct::Pct,
     pos::PartialOrderSampling,
+    postponing::Postponing,
     replay::{Fidelity, Replay},
     report,
     restricted::Restricted,
@@ -16,7 +17,7 @@ use crate::{
     walk::RandomWalk,
 };
 use alloc::{boxed::Box, vec::Vec};
-use bohr_event::{PlaceNumber, Schedule};
+use bohr_event::{PlaceNumber, Schedule, breakpoint::Breakpoint};
 use serde::{Deserialize, Serialize};
 
 /// By which rule threads are picked.
@@ -72,6 +73,8 @@ pub struct Plan {
     pub points: Option<Vec<PlaceNumber>>,
     /// What to follow first.
     pub follow: Option<Follow>,
+    /// Where threads are postponed until others come.
+    pub breakpoints: Vec<Breakpoint<PlaceNumber>>,
 }
 
 impl Plan {
@@ -82,6 +85,7 @@ impl Plan {
             rule,
             points: None,
             follow: None,
+            breakpoints: Vec::new(),
         }
     }
 
@@ -103,12 +107,16 @@ impl Plan {
     /// that runs many seeds unpacks a long schedule only once.
     #[must_use]
     pub fn strategy(&self, seed: u64) -> Box<dyn Strategy + '_> {
-        match &self.follow {
+        let strategy = match &self.follow {
             None => self.by_rule(seed),
             Some(follow) => {
                 let then = follow.then_rule.then(|| self.by_rule(seed));
                 Box::new(Replay::new(&follow.schedule, follow.fidelity, then))
             }
+        };
+        match self.breakpoints.is_empty() {
+            true => strategy,
+            false => Box::new(Postponing::new(&self.breakpoints, strategy)),
         }
     }
 
@@ -131,7 +139,8 @@ impl Plan {
                     rule: Rule::Systematic(branch),
                     points: None,
                     follow: None,
-                } => branch.turns.get(..position.0 as usize),
+                    breakpoints,
+                } if breakpoints.is_empty() => branch.turns.get(..position.0 as usize),
                 _ => None,
             }
         }

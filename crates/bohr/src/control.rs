@@ -1,6 +1,7 @@
 //! What `hunt`, `run`, `replay` and `check` have in common: the program under
 //! control, how a run is judged, and how an end from outside is noticed.
 
+pub mod breakpoints;
 mod bug;
 pub mod model;
 mod omission;
@@ -134,12 +135,23 @@ impl ProgramArgs {
 
     /// What is to be run; says on standard error how it is controlled.
     pub fn subject(&self) -> Result<Subject, Failure> {
+        let subject = self.quiet_subject()?;
+        say_mode(&subject.target);
+        Ok(subject)
+    }
+
+    /// Longest time of a single run.
+    pub fn run_time(&self) -> Duration {
+        self.run_time
+    }
+
+    /// What is to be run.
+    pub fn quiet_subject(&self) -> Result<Subject, Failure> {
         let word = Path::new(&self.command[0]);
         let (target, models) = target(word, self.calls_only)?;
         if self.races == RacesArg::Fail && target.identity.mode == ControlMode::Calls {
             return Err(ControlError::RacesUnseen.into());
         }
-        say_mode(&target);
         let mut subject = Subject::new(target, self.invocation()?);
         subject.models = models;
         subject.oracle.exit_code = self.expect_exit;

@@ -1,13 +1,19 @@
-//! `bohr run`: one run under control.
+//! `bohr run`: one run under control, or natively with breakpoints.
 
+mod native;
+
+use crate::control::breakpoints::{self, Finder};
 use crate::control::{
     OmissionArgs, ProgramArgs, ScheduleArgs, describe_races, describe_unwatched, describe_verdict,
     interruption, signature_tag,
 };
 use crate::outcome::Outcome;
+use bohr_event::breakpoint::Counts;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output};
 use bohr_explore::bug_file::Races;
 use bohr_explore::{Ran, ToldRace, Verdict, Voice, judge, look_closer};
+use bohr_schedule::read_report;
+use bohr_trigger::Expression;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -18,12 +24,25 @@ use std::sync::atomic::Ordering;
 Examples:
   bohr run --seed 7 -- ./server --test
   bohr run --strategy sequential --json -- ./server 2>/dev/null
-  bohr run --without-thread 0:2 --without-iteration 3@0:1=0,4-7 -- ./server --test")]
+  bohr run --without-thread 0:2 --without-iteration 3@0:1=0,4-7 -- ./server --test
+  bohr run --break 'cache.c:30 -> cache.c:45 if same-object' -- ./cache
+  bohr run --native --break 'cache.c:30 -> cache.c:45 if same-object' -- ./cache
+
+A breakpoint is two places or more: threads that come there wait for each other
+and go on in that order. docs/breakpoints.md has the grammar.")]
 pub struct Args {
     #[command(flatten)]
     schedule: ScheduleArgs,
     #[command(flatten)]
     omissions: OmissionArgs,
+    /// Hold threads up at one place until another comes to the other place, as in
+    /// 'a.c:15 -> b.c:20 if same-object'. Can be given several times.
+    #[arg(long = "break", value_name = "BREAKPOINT")]
+    breakpoints: Vec<String>,
+    /// Real, parallel threads at nearly the speed of the program, controlled
+    /// nowhere but at the breakpoints.
+    #[arg(long, requires = "breakpoints")]
+    native: bool,
     /// Print one JSON object on standard output; the program's goes to standard error.
     #[arg(long)]
     json: bool,
@@ -34,6 +53,10 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
+    if args.native {
+        return native::run(args);
+    }
+    let expressions = breakpoints::expressions(&args.breakpoints)?;
     let subject = args.program.subject()?;
     let voice = if args.json {
         Voice::Aside
@@ -42,7 +65,14 @@ pub fn run(args: &Args) -> Outcome {
     };
     let mut server = subject.serve(voice, &go_on)?;
     let mut atlas = subject.atlas(&server);
-    let job = subject.job(&args.schedule.plan());
+    let mut plan = args.schedule.plan();
+    if !expressions.is_empty() {
+        let found = Finder::of(&subject)?.find(&expressions)?;
+        let objects = &server.ready().objects;
+        let program = &subject.models[0].identity;
+        plan.breakpoints = breakpoints::under_control(&expressions, &found, objects, program)?;
+    }
+    let job = subject.job(&plan);
     let job = Job {
         first_seed: args.schedule.seed,
         details: Detailing::Always,
@@ -69,16 +99,25 @@ pub fn run(args: &Args) -> Outcome {
     };
     let closer = look_closer(&report, true, &mut atlas, &mut again)?;
     let races = closer.races;
+    let learnt = report.detail.as_ref().map(|detail| &detail.learnt[..]);
+    let counts: Vec<Counts> = learnt.and_then(read_report).unwrap_or_default();
+    let counted: Vec<(&Expression, &Counts)> = expressions.iter().zip(&counts).collect();
     if let Some(verdict) = &mut verdict {
         verdict.threads.splice(0..0, closer.block);
     }
     if args.json {
-        println!("{}", as_json(args, &report, verdict.as_ref(), &races));
+        println!(
+            "{}",
+            as_json(args, &report, verdict.as_ref(), &races, &counted)
+        );
     }
     eprintln!(
         "bohr: {} events, {} switches, {} threads, schedule {:016x}",
         report.events, report.switches, report.threads, report.hash
     );
+    for (expression, counts) in &counted {
+        eprintln!("bohr: {}", breakpoints::describe(expression, counts));
+    }
     if let Some(detail) = &report.detail {
         for line in args.omissions.describe(detail) {
             eprintln!("bohr: {line}");
@@ -99,7 +138,9 @@ fn as_json(
     report: &Ran,
     verdict: Option<&Verdict>,
     races: &[ToldRace],
+    counted: &[(&Expression, &Counts)],
 ) -> serde_json::Value {
+    let counted = counted.iter();
     json!({
         "failed": verdict.is_some(),
         "strategy": args.schedule.single().to_string(),
@@ -116,5 +157,6 @@ fn as_json(
         "switches": report.switches,
         "schedule": format!("{:016x}", report.hash),
         "races": races,
+        "breakpoints": counted.map(|(expression, counts)| breakpoints::as_json(expression, counts)).collect::<Vec<_>>(),
     })
 }

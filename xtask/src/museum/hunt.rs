@@ -71,7 +71,8 @@ pub fn build_bohr() -> Result<PathBuf, String> {
         return Ok(PathBuf::from(installed));
     }
     install::for_building()?;
-    let packages = ["-p", "bohr", "-p", "bohr-instrument", "-p", "bohr-runtime"];
+    let packages = ["bohr", "bohr-instrument", "bohr-native", "bohr-runtime"];
+    let packages = packages.iter().flat_map(|name| ["-p", name]);
     shell::run(
         shell::cargo()
             .args(["build", "--quiet", "--release"])

@@ -1,0 +1,182 @@
+//! Runs of a program with real, parallel threads, held up at breakpoints by
+//! `libbohr_native.so`; nothing else is controlled.
+
+mod board;
+mod ending;
+mod stall;
+mod symbols;
+mod watch;
+
+pub use ending::{Ending, NativeRun, failure_of, shows};
+pub use stall::Stall;
+pub use symbols::program_symbols;
+
+use crate::error::ExploreError;
+use crate::server::{ServerError, Voice};
+use crate::subject::Subject;
+use crate::target::find_native;
+use board::Board;
+use bohr_event::FailureKind;
+use bohr_event::breakpoint::{BOARD_VARIABLE, Breakpoint, Orders};
+use object::{Object, ObjectSection};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a program printed is kept up to here.
+const PRINTED: u64 = 1 << 20;
+
+/// A program that is ready to run natively.
+pub struct Native<'a> {
+    subject: &'a Subject,
+    library: PathBuf,
+    /// The program as its own build made it, without hooks: for comparison.
+    plain: PathBuf,
+    /// glibc fills freed blocks with a pattern, so that their use is seen.
+    perturb: bool,
+}
+
+impl<'a> Native<'a> {
+    /// Of a program that was built with bohr.
+    ///
+    /// # Errors
+    /// If it was not, or if the library is missing.
+    pub fn new(subject: &'a Subject) -> Result<Native<'a>, ExploreError> {
+        if subject.models.is_empty() {
+            return Err(ExploreError::NotBuiltWithBohr);
+        }
+        Ok(Native {
+            subject,
+            library: find_native()?,
+            plain: PathBuf::from(OsStr::from_bytes(&subject.target.identity.path)),
+            perturb: false,
+        })
+    }
+
+    /// For bugs of this kind.
+    #[must_use]
+    pub fn looking_for(mut self, kind: &FailureKind) -> Native<'a> {
+        self.perturb = matches!(kind, FailureKind::UseAfterFree | FailureKind::DoubleFree);
+        self
+    }
+
+    /// Runs it once with these breakpoints; without any, the program that the
+    /// user built.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn run(
+        &self,
+        breakpoints: &[Breakpoint],
+        voice: Voice,
+        limit: Duration,
+    ) -> Result<NativeRun, ExploreError> {
+        let board = match breakpoints.is_empty() {
+            true => None,
+            false => Some(Board::new(&Orders {
+                program: self.subject.models[0].identity,
+                breakpoints: breakpoints.to_vec(),
+            })?),
+        };
+        let mut output = tempfile::tempfile().map_err(ServerError::Start)?;
+        let mut errors = tempfile::tempfile().map_err(ServerError::Start)?;
+        let mut command = self.command(board.as_ref())?;
+        let taken = self.subject.oracle.needs_output() || voice == Voice::Muted;
+        command.stdout(match (taken, voice) {
+            (true, _) => Stdio::from(output.try_clone().map_err(ServerError::Start)?),
+            (false, Voice::Aside) => Stdio::from(std::io::stderr()),
+            (false, _) => Stdio::inherit(),
+        });
+        if voice == Voice::Muted {
+            command.stderr(errors.try_clone().map_err(ServerError::Start)?);
+        }
+        let start = Instant::now();
+        let mut child = command.spawn().map_err(ServerError::Start)?;
+        let ending = watch::wait(&mut child, start + limit).map_err(ServerError::Start)?;
+        let counts = board.map(|board| board.counts()).transpose()?;
+        Ok(NativeRun {
+            ending,
+            time: start.elapsed(),
+            counts: counts.unwrap_or_default(),
+            output: read(&mut output),
+            errors: String::from_utf8_lossy(&read(&mut errors)).into_owned(),
+        })
+    }
+
+    fn command(&self, board: Option<&Board>) -> Result<Command, ExploreError> {
+        let invocation = &self.subject.invocation;
+        let program = match board {
+            Some(_) => &self.subject.target.executable,
+            None => &self.plain,
+        };
+        // The shell is there to forbid core dumps, a hundred of which fill a disk.
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", "ulimit -c 0; exec \"$0\" \"$@\""])
+            .arg(program)
+            .args(
+                invocation
+                    .arguments
+                    .iter()
+                    .map(|word| OsStr::from_bytes(word)),
+            )
+            .env_clear()
+            .process_group(0);
+        for (name, value) in &invocation.environment {
+            command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
+        }
+        if self.perturb {
+            command.env("MALLOC_PERTURB_", "165");
+        }
+        if let Some(board) = board {
+            let mut preload = self.library.clone().into_os_string();
+            let own = invocation.environment.iter();
+            for (_, value) in own.filter(|(name, _)| name == b"LD_PRELOAD") {
+                preload.push(":");
+                preload.push(OsStr::from_bytes(value));
+            }
+            command
+                .env("LD_PRELOAD", preload)
+                .env(BOARD_VARIABLE, board.path());
+        }
+        command.stdin(crate::server::input(&invocation.input)?);
+        Ok(command)
+    }
+}
+
+fn read(file: &mut File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = file.rewind();
+    let _ = file.take(PRINTED).read_to_end(&mut bytes);
+    bytes
+}
+
+/// The sites of a profile that have a hook.
+///
+/// # Errors
+/// If the file is not one.
+pub fn hooked_sites(profile: &Path) -> Result<BTreeSet<u32>, ExploreError> {
+    const STUB: usize = size_of::<bohr_event::abi::Stub>();
+    let bytes = std::fs::read(profile).map_err(|source| ExploreError::File {
+        path: profile.to_path_buf(),
+        source,
+    })?;
+    let file = object::File::parse(&*bytes).map_err(|_| ExploreError::NotHooked)?;
+    let section = file.section_by_name("bohr_stubs");
+    let stubs = section.and_then(|section| section.data().ok());
+    let stubs = stubs.ok_or(ExploreError::NotHooked)?.chunks_exact(STUB);
+    Ok(stubs.filter_map(site_of_stub).collect())
+}
+
+/// `pushq $site` comes behind the distance to the site's instruction.
+fn site_of_stub(stub: &[u8]) -> Option<u32> {
+    let code = stub.get(4..)?;
+    let number = code.strip_prefix(&[0x68])?.first_chunk()?;
+    Some(u32::from_le_bytes(*number))
+}

@@ -1,0 +1,54 @@
+//! Waits for the end of a process, and notices when none will come.
+
+use super::ending::Ending;
+use super::stall::{Stall, Standstill};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a standstill has to last. It is one for good: nobody is left who
+/// could end it; only who is just being woken looks the same.
+const STANDSTILL: Duration = Duration::from_millis(30);
+
+/// Waits until the process ends, stands still or has had its time.
+pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<Ending> {
+    let mut pause = Duration::from_micros(200);
+    let mut still: Option<(Instant, Standstill)> = None;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(ending(status));
+        }
+        let now = Instant::now();
+        let standing = Standstill::of(child.id());
+        still = match (standing, still.take()) {
+            (None, _) => None,
+            (Some(new), Some((since, old))) if new == old => Some((since, old)),
+            (Some(new), _) => Some((now, new)),
+        };
+        if let Some((since, standstill)) = &still
+            && now.duration_since(*since) > STANDSTILL
+        {
+            let stall = Stall::of(child.id(), standstill);
+            end(child)?;
+            return Ok(Ending::Stalled(stall));
+        }
+        if now > deadline {
+            end(child)?;
+            return Ok(Ending::Endless);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+}
+
+fn end(child: &mut Child) -> std::io::Result<()> {
+    child.kill()?;
+    child.wait().map(drop)
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}

@@ -1,0 +1,191 @@
+//! The board: orders from bohr, counters for it.
+
+use crate::futex::now;
+use crate::point::Point;
+use bohr_event::abi::SiteInfo;
+use bohr_event::breakpoint::{
+    BOARD_BEGIN, BOARD_COUNTERS, BOARD_LENGTH, BOARD_MAGIC, BOARD_ORDERS, BOARD_VARIABLE,
+    COUNTER_WORDS, Counter, MOST_BREAKPOINTS, MOST_SIDES, Orders,
+};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::os::fd::AsRawFd;
+
+/// What a site is to a breakpoint.
+#[derive(Clone, Copy)]
+struct Role {
+    site: u32,
+    point: usize,
+    side: usize,
+    /// Whether the side's statement ends here; it begins here if not.
+    ends: bool,
+}
+
+/// See the module. Made before the program's first instruction, and never freed.
+pub struct Board {
+    pub program: [u8; 32],
+    points: Vec<Point>,
+    /// By site.
+    roles: Vec<Role>,
+    /// Kinds and sizes of the program's sites.
+    sites: AtomicPtr<SiteInfo>,
+}
+
+static BOARD: AtomicPtr<Board> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The counters of one breakpoint, in memory that bohr sees.
+#[derive(Clone, Copy)]
+pub struct Counters {
+    words: &'static [AtomicU64; COUNTER_WORDS],
+    begin: u64,
+}
+
+impl Counters {
+    pub fn add(&self, counter: Counter) {
+        self.words[counter as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn get(&self, counter: Counter) -> u64 {
+        self.words[counter as usize].load(Ordering::Relaxed)
+    }
+
+    /// A meeting, now.
+    pub fn hit(&self) {
+        self.add(Counter::Hits);
+        let time = now().saturating_sub(self.begin).max(1);
+        let first = &self.words[Counter::FirstHit as usize];
+        let _ = first.compare_exchange(0, time, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+impl Board {
+    /// The board, if there is one.
+    pub fn get() -> Option<&'static Board> {
+        // SAFETY: set once, to something that is never freed.
+        unsafe { BOARD.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Reads the board that the environment names.
+    pub fn open() -> Option<&'static Board> {
+        let path = std::env::var_os(BOARD_VARIABLE)?;
+        let file = std::fs::OpenOptions::new();
+        let file = file.clone().read(true).write(true).open(path).ok()?;
+        let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        if length < BOARD_ORDERS {
+            return None;
+        }
+        // SAFETY: a new mapping of a file that is at least as long.
+        let start = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        // SAFETY: the mapping stays, is as long as that, aligned to pages, and
+        // used only through atomics.
+        let words = unsafe { core::slice::from_raw_parts(start.cast::<AtomicU64>(), length / 8) };
+        let orders = read_orders(words, length)?;
+        let board = Box::leak(Box::new(Board::new(orders, words)));
+        BOARD.store(board, Ordering::Release);
+        Some(board)
+    }
+
+    fn new(orders: Orders, words: &'static [AtomicU64]) -> Board {
+        let begin = now();
+        words[BOARD_BEGIN / 8].store(begin, Ordering::Relaxed);
+        let mut roles = Vec::new();
+        let mut points = Vec::new();
+        for (point, breakpoint) in orders.breakpoints.into_iter().enumerate() {
+            for (side, place) in breakpoint.sides.iter().enumerate() {
+                let role = |ends| {
+                    move |site: &u32| Role {
+                        site: *site,
+                        point,
+                        side,
+                        ends,
+                    }
+                };
+                roles.extend(place.until.iter().map(role(true)));
+                roles.extend(place.sites.iter().map(role(false)));
+            }
+            let first = BOARD_COUNTERS / 8 + point * COUNTER_WORDS;
+            let words = words[first..].first_chunk().expect("room for all counters");
+            points.push(Point::new(breakpoint, Counters { words, begin }));
+        }
+        // Ends first: a statement may end where the next begins.
+        roles.sort_by_key(|role| (role.site, !role.ends));
+        Board {
+            program: orders.program,
+            points,
+            roles,
+            sites: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    /// Where kinds and sizes of the program's sites stand.
+    pub fn set_sites(&self, sites: *const SiteInfo) {
+        self.sites.store(sites.cast_mut(), Ordering::Release);
+    }
+
+    /// Whether a site has any part in this.
+    pub fn concerns(&self, site: u32) -> bool {
+        self.roles.iter().any(|role| role.site == site)
+    }
+
+    /// A thread is before a site.
+    pub fn visit(&self, site: u32, address: u64, size: u64) {
+        let from = self.roles.partition_point(|role| role.site < site);
+        let roles = self.roles[from..].iter();
+        for role in roles.take_while(|role| role.site == site) {
+            let point = &self.points[role.point];
+            match role.ends {
+                true => point.finish(role.side),
+                false => {
+                    let size = if size == u64::MAX {
+                        self.size(site)
+                    } else {
+                        size
+                    };
+                    point.reach(role.side, (address, size));
+                }
+            }
+        }
+    }
+
+    fn size(&self, site: u32) -> u64 {
+        let sites = self.sites.load(Ordering::Acquire);
+        if sites.is_null() {
+            return 1;
+        }
+        // SAFETY: the program's own table has an entry for every site that its
+        // stubs name.
+        match unsafe { *sites.add(site as usize) }.size() {
+            SiteInfo::DYNAMIC_SIZE => 1,
+            size => u64::from(size),
+        }
+    }
+}
+
+/// The orders, unless somebody else's file lies there.
+fn read_orders(words: &[AtomicU64], length: usize) -> Option<Orders> {
+    let word = |offset: usize| words[offset / 8].load(Ordering::Relaxed);
+    let wanted = usize::try_from(word(BOARD_LENGTH)).ok()?;
+    if word(0) != BOARD_MAGIC || wanted > length - BOARD_ORDERS {
+        return None;
+    }
+    let bytes: Vec<u8> = words[BOARD_ORDERS / 8..]
+        .iter()
+        .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
+        .collect();
+    let orders: Orders = postcard::from_bytes(bytes.get(..wanted)?).ok()?;
+    let few = orders.breakpoints.len() <= MOST_BREAKPOINTS;
+    let fits = |sides: usize| (2..=MOST_SIDES).contains(&sides);
+    let sound = orders.breakpoints.iter().all(|one| fits(one.sides.len()));
+    (few && sound).then_some(orders)
+}

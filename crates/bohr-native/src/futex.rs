@@ -1,0 +1,109 @@
+//! Waiting for a word to change, and time.
+
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Nanoseconds of the monotonic clock.
+pub fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock writes into a local.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The system's number of this thread.
+pub fn thread() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+}
+
+/// Waits until somebody changes `word` from `seen` and says so, or until the
+/// deadline; may come back for no reason.
+fn wait_once(word: &AtomicU32, seen: u32, deadline: u64) {
+    let time = libc::timespec {
+        tv_sec: (deadline / 1_000_000_000) as i64,
+        tv_nsec: (deadline % 1_000_000_000) as i64,
+    };
+    // A bit set says until when, instead of for how long.
+    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let nobody: *const u32 = ptr::null();
+    // SAFETY: word and time live as long as the call.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            operation,
+            seen,
+            &raw const time,
+            nobody,
+            libc::FUTEX_BITSET_MATCH_ANY,
+        )
+    };
+}
+
+/// Waits until `done` says so of the word; `false` if the deadline comes first.
+pub fn wait(word: &AtomicU32, deadline: u64, done: impl Fn(u32) -> bool) -> bool {
+    loop {
+        let seen = word.load(Ordering::SeqCst);
+        if done(seen) {
+            return true;
+        }
+        if now() >= deadline {
+            return false;
+        }
+        wait_once(word, seen, deadline);
+    }
+}
+
+/// Wakes all who wait for the word.
+pub fn wake(word: &AtomicU32) {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word lives as long as the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, i32::MAX) };
+}
+
+/// Does nothing for so long.
+pub fn sleep(nanoseconds: u64) {
+    let word = AtomicU32::new(0);
+    wait(&word, now().saturating_add(nanoseconds), |_| false);
+}
+
+/// A lock for moments: 0 free, 1 held, 2 held and wanted.
+pub struct Lock(AtomicU32);
+
+impl Lock {
+    pub const fn new() -> Lock {
+        Lock(AtomicU32::new(0))
+    }
+
+    /// Does something under the lock.
+    pub fn hold<R>(&self, work: impl FnOnce() -> R) -> R {
+        let free = self
+            .0
+            .compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst);
+        if free.is_err() {
+            while self.0.swap(2, Ordering::SeqCst) != 0 {
+                wait_once(&self.0, 2, u64::MAX / 2);
+            }
+        }
+        let result = work();
+        if self.0.swap(0, Ordering::SeqCst) == 2 {
+            wake(&self.0);
+        }
+        result
+    }
+}
+
+/// Does something and leaves the program's `errno` as it was.
+pub fn keeping_errno(work: impl FnOnce()) {
+    // SAFETY: every thread has its own.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *place };
+    work();
+    // SAFETY: as above.
+    unsafe { *place = before };
+}

@@ -1,0 +1,383 @@
+//! Concurrent breakpoints under control (Park and Sen, "Concurrent Breakpoints",
+//! UCB/EECS-2011-159): a thread at one side of a breakpoint is postponed until
+//! its partners come, and then they go on in the order of the sides. The rest is
+//! up to another strategy.
+//!
+//! What deviates from the paper: a postponement has no length. It ends when
+//! nobody else can do anything useful, so it costs no time, and the partner comes
+//! if any schedule of the others brings it.
+
+use crate::{Decision, Grant, Strategy, View, report};
+use alloc::{boxed::Box, vec, vec::Vec};
+use bohr_event::breakpoint::{Breakpoint, Counts, same_memory};
+use bohr_event::{ChoiceKind, EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
+
+/// Events that a statement without an end is given before the next side goes on.
+const SETTLE: u32 = 64;
+
+/// Where a thread stands with regard to the breakpoints.
+#[derive(Clone, Debug, Default)]
+struct Standing {
+    /// Whether its pending operation has been looked at.
+    seen: bool,
+    /// The side at which it is postponed, and since when.
+    held: Option<(usize, usize, u64)>,
+    /// It waits for this thread, which goes first.
+    behind: Option<ThreadIndex>,
+    /// In the middle of the statement of a side; events that it has left.
+    inside: Option<(usize, usize, u32)>,
+    /// Locks that it holds.
+    locks: Vec<u64>,
+}
+
+/// See the module.
+pub struct Postponing<'a> {
+    breakpoints: &'a [Breakpoint<PlaceNumber>],
+    strategy: Box<dyn Strategy + 'a>,
+    threads: Vec<Standing>,
+    /// Visits by breakpoint and side.
+    visits: Vec<Vec<u64>>,
+    counts: Vec<Counts>,
+    enabled: Vec<ThreadIndex>,
+    /// Decisions so far.
+    time: u64,
+    /// What was granted last: who, and what it was about to do.
+    granted: Option<(ThreadIndex, Operation)>,
+    learnt: Vec<u8>,
+}
+
+impl<'a> Postponing<'a> {
+    /// Has `strategy` decide about those who are not postponed.
+    #[must_use]
+    pub fn new(
+        breakpoints: &'a [Breakpoint<PlaceNumber>],
+        strategy: Box<dyn Strategy + 'a>,
+    ) -> Postponing<'a> {
+        Postponing {
+            breakpoints,
+            strategy,
+            threads: Vec::new(),
+            visits: breakpoints
+                .iter()
+                .map(|one| vec![0; one.sides.len()])
+                .collect(),
+            counts: vec![Counts::default(); breakpoints.len()],
+            enabled: Vec::new(),
+            time: 0,
+            granted: None,
+            learnt: Vec::new(),
+        }
+    }
+
+    fn thread(&mut self, thread: ThreadIndex) -> &mut Standing {
+        let needed = thread.position() + 1;
+        if self.threads.len() < needed {
+            self.threads.resize_with(needed, Standing::default);
+        }
+        &mut self.threads[thread.position()]
+    }
+
+    /// What has become of the last grant.
+    fn account(&mut self, view: &View<'_>) {
+        let Some((thread, operation)) = self.granted.take() else {
+            return;
+        };
+        let ran = view
+            .last
+            .is_some_and(|last| last.thread == thread && last.events > 0);
+        if !ran {
+            return;
+        }
+        let standing = self.thread(thread);
+        standing.seen = false;
+        match operation.kind {
+            EventKind::Acquire => standing.locks.push(operation.object),
+            EventKind::Release => standing.locks.retain(|lock| *lock != operation.object),
+            _ => {}
+        }
+        if let Some((_, _, left)) = &mut standing.inside {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                self.finish(thread);
+            }
+        }
+    }
+
+    /// The statement of a side is over: who waits for it may go on.
+    fn finish(&mut self, thread: ThreadIndex) {
+        self.thread(thread).inside = None;
+        for standing in &mut self.threads {
+            if standing.behind == Some(thread) {
+                standing.behind = None;
+            }
+        }
+    }
+
+    /// Looks at every operation that is pending for the first time.
+    fn arrivals(&mut self, view: &View<'_>) {
+        for position in 0..view.pending.len() {
+            let thread = ThreadIndex(position as u32);
+            let standing = self.thread(thread);
+            if standing.seen {
+                continue;
+            }
+            standing.seen = true;
+            self.arrive(thread, view.operation(thread).place, view);
+        }
+    }
+
+    fn arrive(&mut self, thread: ThreadIndex, place: PlaceNumber, view: &View<'_>) {
+        let breakpoints = self.breakpoints;
+        for (number, breakpoint) in breakpoints.iter().enumerate() {
+            for (side, wanted) in breakpoint.sides.iter().enumerate() {
+                let inside = self.thread(thread).inside;
+                let within = inside.is_some_and(|(one, two, _)| (one, two) == (number, side));
+                if within && wanted.until.contains(&place) {
+                    self.finish(thread);
+                }
+                if wanted.sites.contains(&place) && self.thread(thread).held.is_none() {
+                    self.reach(thread, number, side, view);
+                }
+            }
+        }
+    }
+
+    fn reach(&mut self, thread: ThreadIndex, number: usize, side: usize, view: &View<'_>) {
+        let breakpoint = &self.breakpoints[number];
+        self.counts[number].visits += 1;
+        self.visits[number][side] += 1;
+        let wanted = &breakpoint.sides[side];
+        let locks = &self.threads[thread.position()].locks;
+        let asleep = breakpoint
+            .at_most
+            .is_some_and(|bound| self.counts[number].hits >= bound);
+        let holds = wanted.holding.iter().all(|lock| locks.contains(lock));
+        if asleep || !holds || self.visits[number][side] <= wanted.ignore_first {
+            return;
+        }
+        let Some(partners) = self.partners(thread, number, side, view) else {
+            self.counts[number].postponed += 1;
+            let time = self.time;
+            self.thread(thread).held = Some((number, side, time));
+            return;
+        };
+        self.counts[number].hits += 1;
+        for (order, &who) in partners.iter().enumerate() {
+            let exact = !breakpoint.sides[order].until.is_empty();
+            let standing = self.thread(who);
+            standing.held = None;
+            standing.inside = Some((number, order, if exact { u32::MAX } else { SETTLE }));
+            standing.behind = order.checked_sub(1).map(|before| partners[before]);
+        }
+    }
+
+    /// Who meets, by side, if somebody is at every other one.
+    fn partners(
+        &self,
+        own: ThreadIndex,
+        number: usize,
+        side: usize,
+        view: &View<'_>,
+    ) -> Option<Vec<ThreadIndex>> {
+        let breakpoint = &self.breakpoints[number];
+        let memory = |thread: ThreadIndex| {
+            let operation = view.operation(thread);
+            (operation.object, u64::from(operation.size))
+        };
+        let mut found = Vec::new();
+        for wanted in 0..breakpoint.sides.len() {
+            let at_side = |standing: &Standing| {
+                standing
+                    .held
+                    .is_some_and(|(one, two, _)| (one, two) == (number, wanted))
+            };
+            let fits = |position: &usize| {
+                let other = ThreadIndex(*position as u32);
+                let same = same_memory(memory(own), memory(other));
+                at_side(&self.threads[*position]) && (same || !breakpoint.same_object)
+            };
+            found.push(match wanted == side {
+                true => own,
+                false => ThreadIndex((0..self.threads.len()).find(fits)? as u32),
+            });
+        }
+        Some(found)
+    }
+
+    /// Keeps those who are not postponed; if nobody of them can do anything
+    /// useful, lets somebody go.
+    fn choose_enabled(&mut self, view: &View<'_>) {
+        loop {
+            let free = |thread: &ThreadIndex| {
+                let standing = &self.threads[thread.position()];
+                standing.held.is_none() && standing.behind.is_none()
+            };
+            let free: Vec<ThreadIndex> = view.enabled.iter().copied().filter(free).collect();
+            let useful = free.iter().any(|thread| !view.spins(*thread));
+            self.enabled = free;
+            if useful || !self.release(view) {
+                return;
+            }
+        }
+    }
+
+    /// Lets go of somebody who could go on: who waits for its turn, or else who
+    /// was postponed first.
+    fn release(&mut self, view: &View<'_>) -> bool {
+        let standings = || {
+            view.enabled
+                .iter()
+                .map(|thread| (thread, &self.threads[thread.position()]))
+        };
+        let behind = standings().find(|(_, standing)| standing.behind.is_some());
+        if let Some((&thread, _)) = behind {
+            self.thread(thread).behind = None;
+            return true;
+        }
+        let held = standings().filter_map(|(thread, standing)| Some((standing.held?, *thread)));
+        let Some(((number, _, _), thread)) = held.min_by_key(|((_, _, since), _)| *since) else {
+            return false;
+        };
+        self.counts[number].timed_out += 1;
+        self.thread(thread).held = None;
+        true
+    }
+}
+
+impl Strategy for Postponing<'_> {
+    fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
+        *self.thread(thread) = Standing::default();
+        self.strategy.thread_started(thread, path);
+    }
+
+    fn decide(&mut self, view: &View<'_>) -> Decision {
+        self.time += 1;
+        self.account(view);
+        self.arrivals(view);
+        self.choose_enabled(view);
+        let enabled = core::mem::take(&mut self.enabled);
+        let decision = self.strategy.decide(&View {
+            enabled: match enabled.is_empty() {
+                true => view.enabled,
+                false => &enabled,
+            },
+            ..*view
+        });
+        self.enabled = enabled;
+        let Decision::Run(grant) = decision else {
+            return decision;
+        };
+        self.granted = Some((grant.thread, *view.operation(grant.thread)));
+        // Every operation has to be seen before it happens.
+        Decision::Run(Grant::once(grant.thread))
+    }
+
+    fn is_asked_alone(&self) -> bool {
+        true
+    }
+
+    fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
+        self.strategy.choose(thread, kind, options)
+    }
+
+    /// The [`Counts`] of all breakpoints.
+    fn report(&mut self, _: &View<'_>) -> &[u8] {
+        self.learnt = report::write(&self.counts);
+        &self.learnt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Outcome, Program, Step, Step::*, run};
+    use crate::walk::RandomWalk;
+    use bohr_event::breakpoint::Side;
+
+    /// Before a step of a toy thread.
+    fn at(thread: u16, step: u64) -> Side<PlaceNumber> {
+        Side {
+            sites: vec![PlaceNumber::new(thread, step)],
+            ..Side::default()
+        }
+    }
+
+    fn breakpoint(sides: Vec<Side<PlaceNumber>>) -> Vec<Breakpoint<PlaceNumber>> {
+        vec![Breakpoint {
+            sides,
+            same_object: true,
+            ..Breakpoint::default()
+        }]
+    }
+
+    fn outcome(
+        program: &Program,
+        breakpoints: &[Breakpoint<PlaceNumber>],
+        seed: u64,
+    ) -> (Outcome, Vec<Counts>) {
+        let mut strategy = Postponing::new(breakpoints, Box::new(RandomWalk::new(seed)));
+        let outcome = run(program, &mut strategy).outcome;
+        let view = View {
+            pending: &[],
+            enabled: &[],
+            last: None,
+        };
+        (outcome, report::read(strategy.report(&view)).unwrap())
+    }
+
+    /// Two threads that add 1 to a variable; the last digit of a place is its step.
+    fn lost_update() -> Program {
+        let add: Vec<Step> = vec![Set(1, 1), Read(0), Add(0, 1), Set(2, 1)];
+        vec![vec![Fork(1), Fork(2), Join(1), Join(2)], add.clone(), add]
+    }
+
+    /// Where the toy machine says that a thread is about to do its `step`-th.
+    fn place_of(program: &Program, thread: u32, wanted: EventKind, nth: usize) -> PlaceNumber {
+        let run = run(program, &mut RandomWalk::new(1));
+        let own = run.machine.trace.iter().filter(|(who, operation)| {
+            who.0 == thread && operation.kind == wanted && operation.object == 0
+        });
+        own.map(|(_, operation)| operation.place).nth(nth).unwrap()
+    }
+
+    #[test]
+    fn an_update_is_lost_every_time() {
+        let program = lost_update();
+        let side = |thread: u32| {
+            let place = place_of(&program, thread, EventKind::Write, 0);
+            at(place.object(), place.offset())
+        };
+        let breakpoints = breakpoint(vec![side(1), side(2)]);
+        for seed in 0..50 {
+            let (outcome, counts) = outcome(&program, &breakpoints, seed);
+            let Outcome::Ended(variables) = outcome else {
+                panic!("{outcome:?}")
+            };
+            assert_eq!((variables[0], counts[0].hits), (1, 1), "seed {seed}");
+        }
+        let none = (0..50)
+            .filter(|seed| outcome(&program, &[], *seed).0 == outcome(&program, &breakpoints, 0).0);
+        assert!(none.count() < 50, "by chance it is not");
+    }
+
+    #[test]
+    fn a_thread_whose_partner_does_not_come_goes_on() {
+        let program: Program = vec![
+            vec![Fork(1), Set(0, 1), Join(1)],
+            vec![Set(1, 1), Set(0, 2)],
+        ];
+        let place = place_of(&program, 1, EventKind::Write, 0);
+        let breakpoints = breakpoint(vec![at(place.object(), place.offset()), at(7, 7)]);
+        for seed in 0..20 {
+            let (outcome, counts) = outcome(&program, &breakpoints, seed);
+            assert!(matches!(outcome, Outcome::Ended(_)), "{outcome:?}");
+            let Counts {
+                postponed,
+                hits,
+                timed_out,
+                ..
+            } = counts[0];
+            assert_eq!((postponed, hits, timed_out), (1, 0, 1), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Concurrent breakpoints as data (Park and Sen, "Concurrent Breakpoints",
+//! UCB/EECS-2011-159): how people write them ([`Expression`]), where they are in a
+//! program ([`Places`]), which of them may reproduce a failure that was explained
+//! ([`candidates`]). Nothing here runs anything.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod expression;
+mod lockset;
+mod parse;
+mod places;
+mod resolve;
+
+pub use error::{ExpressionError, PlaceError};
+pub use expression::{Expression, Place, Refinement, Side};
+pub use lockset::find_never_meeting;
+pub use places::Places;
+pub use resolve::{Symbol, Symbols, resolve};

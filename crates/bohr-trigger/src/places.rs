@@ -1,0 +1,244 @@
+//! Where places are in a program: from names to sites and back.
+
+use crate::error::PlaceError;
+use crate::expression::Place;
+use bohr_program::{FunctionNumber, LocationNumber, Program, SiteNumber};
+use cranelift_entity::EntityRef;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Suggestions that are made at most.
+const SUGGESTIONS: usize = 4;
+
+/// The sites of a program at which threads can be held up.
+pub struct Places<'a> {
+    program: &'a Program,
+    /// By file and line, then by function: the sites, ascending.
+    lines: BTreeMap<(&'a str, u32), BTreeMap<FunctionNumber, Vec<u32>>>,
+    /// By function of the source, then by function of the program.
+    functions: BTreeMap<&'a str, BTreeMap<FunctionNumber, Vec<u32>>>,
+}
+
+/// A frame of a site: the function and the line that the author wrote.
+struct Frame<'a> {
+    function: &'a str,
+    file: Option<&'a str>,
+    line: u32,
+}
+
+impl<'a> Places<'a> {
+    /// Of the sites of a program that have a hook.
+    #[must_use]
+    pub fn new(program: &'a Program, hooked: &BTreeSet<u32>) -> Places<'a> {
+        let mut places = Places {
+            program,
+            lines: BTreeMap::new(),
+            functions: BTreeMap::new(),
+        };
+        for site in hooked {
+            places.add(*site);
+        }
+        places
+    }
+
+    fn add(&mut self, site: u32) {
+        let Some(known) = self.program.site(SiteNumber::new(site as usize)) else {
+            return;
+        };
+        let function = known.function;
+        for frame in frames(self.program, site) {
+            let sites = self.functions.entry(frame.function).or_default();
+            push(sites.entry(function).or_default(), site);
+            if let Some(file) = frame.file {
+                let sites = self.lines.entry((file, frame.line)).or_default();
+                push(sites.entry(function).or_default(), site);
+            }
+        }
+    }
+
+    /// The sites of a place: one per function that has a copy of it.
+    ///
+    /// # Errors
+    /// If there is none, with what may have been meant.
+    pub fn find(&self, place: &Place) -> Result<Vec<u32>, PlaceError> {
+        let (copies, number) = match place {
+            Place::Line { file, line, site } => (self.copies_of_line(file, *line)?, *site),
+            Place::Function { name, site } => (self.copies_of_function(name)?, *site),
+        };
+        let sites: Vec<u32> = copies
+            .iter()
+            .filter_map(|copy| copy.get(number as usize - 1).copied())
+            .collect();
+        match sites.is_empty() {
+            false => Ok(sites),
+            true => Err(PlaceError::NoSuchSite {
+                place: place.to_string(),
+                count: copies.iter().map(|copy| copy.len()).max().unwrap_or(0) as u32,
+            }),
+        }
+    }
+
+    fn copies_of_line(&self, file: &str, line: u32) -> Result<Vec<&Vec<u32>>, PlaceError> {
+        let is_it = |path: &str| path == file || path.ends_with(&format!("/{file}"));
+        let in_file = self.lines.iter().filter(|((path, _), _)| is_it(path));
+        let copies: Vec<&Vec<u32>> = in_file
+            .clone()
+            .filter(|((_, number), _)| *number == line)
+            .flat_map(|(_, copies)| copies.values())
+            .collect();
+        if !copies.is_empty() {
+            return Ok(copies);
+        }
+        let mut near: Vec<u32> = in_file.map(|((_, number), _)| *number).collect();
+        near.sort_by_key(|number| number.abs_diff(line));
+        near.dedup();
+        if near.is_empty() {
+            return Err(PlaceError::UnknownFile {
+                file: file.to_string(),
+                known: self.own_files(),
+            });
+        }
+        near.truncate(SUGGESTIONS);
+        near.sort_unstable();
+        Err(PlaceError::NoCode {
+            file: file.to_string(),
+            line,
+            nearest: near
+                .iter()
+                .map(|number| format!("{file}:{number}"))
+                .collect(),
+        })
+    }
+
+    fn copies_of_function(&self, name: &str) -> Result<Vec<&Vec<u32>>, PlaceError> {
+        let wanted = last_part(name);
+        let same = self
+            .functions
+            .iter()
+            .filter(|(function, _)| last_part(function) == wanted);
+        let copies = same.flat_map(|(_, copies)| copies.iter());
+        // Symbols hold the parts of their names, however they are mangled.
+        let fits = |function: FunctionNumber| {
+            let symbol = &self.program.texts[self.program.functions[function].symbol];
+            name.split("::").all(|part| symbol.contains(part))
+        };
+        let all: Vec<_> = copies.collect();
+        let mut fitting: Vec<&Vec<u32>> = all
+            .iter()
+            .filter(|(function, _)| fits(**function))
+            .map(|(_, sites)| *sites)
+            .collect();
+        if fitting.is_empty() {
+            fitting = all.iter().map(|(_, sites)| *sites).collect();
+        }
+        match fitting.is_empty() {
+            false => Ok(fitting),
+            true => Err(PlaceError::UnknownFunction {
+                name: name.to_string(),
+                similar: similar(name, self.functions.keys().copied()),
+            }),
+        }
+    }
+
+    /// Names of files that were not installed with the system or the compiler.
+    fn own_files(&self) -> Vec<String> {
+        let files = self.lines.keys().map(|(file, _)| *file);
+        let own: BTreeSet<&str> = files.filter(|file| !is_library(file)).collect();
+        let own = own.into_iter().take(SUGGESTIONS * 2);
+        own.map(str::to_string).collect()
+    }
+
+    /// The name of a site, in the author's own lines if it can be; `None` for a
+    /// site that cannot be told by a line.
+    #[must_use]
+    pub fn name(&self, site: u32) -> Option<Place> {
+        let function = self.program.site(SiteNumber::new(site as usize))?.function;
+        let mut frames = frames(self.program, site);
+        let frame = frames.find(|frame| frame.file.is_some_and(|file| !is_library(file)))?;
+        let file = frame.file?;
+        let sites = self.lines.get(&(file, frame.line))?.get(&function)?;
+        let position = sites.iter().position(|known| *known == site)?;
+        Some(Place::Line {
+            file: file.to_string(),
+            line: frame.line,
+            site: position as u32 + 1,
+        })
+    }
+}
+
+fn push(sites: &mut Vec<u32>, site: u32) {
+    if sites.last() != Some(&site) {
+        sites.push(site);
+    }
+}
+
+/// The frames of a site, the innermost first.
+fn frames(program: &Program, site: u32) -> impl Iterator<Item = Frame<'_>> {
+    let site = program.site(SiteNumber::new(site as usize));
+    let mut next: Option<LocationNumber> =
+        site.and_then(|site| program.instruction_of(site).location.expand());
+    std::iter::from_fn(move || {
+        let location = &program.locations[next?];
+        let scope = &program.scopes[location.scope];
+        next = location.inlined_at.expand();
+        let file = scope.file.expand();
+        Some(Frame {
+            function: &program.texts[scope.name],
+            file: file.map(|file| &program.texts[program.files[file].path]),
+            line: location.line,
+        })
+    })
+}
+
+/// Where the system and the compilers keep their own sources.
+fn is_library(file: &str) -> bool {
+    const LIBRARIES: [&str; 4] = ["/rustc/", "/usr/", "library/std", "library/core"];
+    let registry = file.contains("/.cargo/registry/");
+    registry || LIBRARIES.iter().any(|start| file.starts_with(start)) || file.contains("/rustlib/")
+}
+
+fn last_part(name: &str) -> &str {
+    let name = name.split('<').next().unwrap_or(name);
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+/// Names that share most of their letters with this one, the best first.
+pub(crate) fn similar<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut ranked: Vec<(usize, &str)> = known
+        .map(|other| (distance(last_part(name), last_part(other)), other))
+        .filter(|(far, other)| *far <= 1 + other.len().max(name.len()) / 3)
+        .collect();
+    ranked.sort();
+    ranked.dedup();
+    let best = ranked.into_iter().take(SUGGESTIONS);
+    best.map(|(_, other)| other.to_string()).collect()
+}
+
+/// Letters to add, leave out or change (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (position, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = position + 1;
+        for (column, same) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *same);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_names_are_found() {
+        assert_eq!(distance("evict", "evcit"), 2);
+        assert_eq!(distance("", "abc"), 3);
+        let known = ["evict_all", "insert", "evict"];
+        assert_eq!(similar("evcit", known.into_iter()), ["evict"]);
+        assert_eq!(similar("Cache::evict", known.into_iter()), ["evict"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Breakpoints on the command line: read, found in the program, told about.
+
+use crate::outcome::Failure;
+use bohr_event::PlaceNumber;
+use bohr_event::breakpoint::{Breakpoint, Counts, MOST_BREAKPOINTS};
+use bohr_event::control::LoadedObject;
+use bohr_event::{Diagnosis, Fault};
+use bohr_explore::native::{hooked_sites, program_symbols};
+use bohr_explore::{ExploreError, Subject};
+use bohr_program::Program;
+use bohr_trigger::{Expression, Places, Symbols, find_never_meeting, resolve};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Why breakpoints cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum BreakpointError {
+    /// There are too many.
+    #[error("{0} breakpoints were given; at most {MOST_BREAKPOINTS} are carried out at once")]
+    TooMany(usize),
+    /// The strategy sees neither memory nor stacks.
+    #[error("`{0}` asks for a calling context or a variable, which only `--native` can look at")]
+    NativeOnly(String),
+}
+
+impl Diagnosis for BreakpointError {
+    fn fault(&self) -> Fault {
+        match self {
+            BreakpointError::TooMany(_) => Fault::Input,
+            BreakpointError::NativeOnly(_) => Fault::Unsupported,
+        }
+    }
+}
+
+/// What is needed to find breakpoints in a program.
+pub struct Finder {
+    program: Arc<Program>,
+    hooked: BTreeSet<u32>,
+    symbols: Symbols,
+}
+
+impl Finder {
+    /// Of a program that was built with bohr.
+    pub fn of(subject: &Subject) -> Result<Finder, Failure> {
+        let model = subject.models.first();
+        let program = model.ok_or(ExploreError::NotBuiltWithBohr)?;
+        let profile = &subject.target.executable;
+        Ok(Finder {
+            program: program.clone(),
+            hooked: hooked_sites(profile)?,
+            symbols: program_symbols(profile)?,
+        })
+    }
+
+    /// The places of the program.
+    pub fn places(&self) -> Places<'_> {
+        Places::new(&self.program, &self.hooked)
+    }
+
+    /// Finds breakpoints, and refuses those whose sides can never meet.
+    pub fn find(&self, expressions: &[Expression]) -> Result<Vec<Breakpoint>, Failure> {
+        if expressions.len() > MOST_BREAKPOINTS {
+            return Err(BreakpointError::TooMany(expressions.len()).into());
+        }
+        let places = self.places();
+        let mut found = Vec::new();
+        for expression in expressions {
+            let breakpoint = resolve(expression, &places, &self.symbols)?;
+            find_never_meeting(&self.program, expression, &breakpoint, &places)?;
+            found.push(breakpoint);
+        }
+        Ok(found)
+    }
+}
+
+/// Breakpoints as the words of a command line.
+pub fn expressions(words: &[String]) -> Result<Vec<Expression>, Failure> {
+    let all = words.iter().map(|word| word.parse());
+    Ok(all.collect::<Result<_, bohr_trigger::ExpressionError>>()?)
+}
+
+/// The same breakpoints in the numbers of a controlled process.
+pub fn under_control(
+    expressions: &[Expression],
+    breakpoints: &[Breakpoint],
+    objects: &[LoadedObject],
+    program: &[u8; 32],
+) -> Result<Vec<Breakpoint<PlaceNumber>>, Failure> {
+    let is_it = |object: &LoadedObject| matches!(object, LoadedObject::Sites { program: one, .. } if one == program);
+    let number = objects.iter().position(is_it).unwrap_or(0) as u16;
+    let pairs = expressions.iter().zip(breakpoints);
+    let all = pairs.map(|(expression, breakpoint)| {
+        let sides = &breakpoint.sides;
+        match sides
+            .iter()
+            .all(|side| side.within.is_empty() && side.when.is_empty())
+        {
+            true => Ok(breakpoint.with_sites(|site| PlaceNumber::new(number, u64::from(*site)))),
+            false => Err(BreakpointError::NativeOnly(expression.to_string()).into()),
+        }
+    });
+    all.collect()
+}
+
+/// What became of a breakpoint, for people.
+pub fn describe(expression: &Expression, counts: &Counts) -> String {
+    let Counts {
+        visits,
+        postponed,
+        hits,
+        timed_out,
+        first_hit,
+    } = counts;
+    let first = match *first_hit > 0 {
+        true => format!(", first after {:.3} s", *first_hit as f64 / 1e9),
+        false => String::new(),
+    };
+    format!(
+        "breakpoint {expression}: {visits} visits, {postponed} held up, {hits} hits, \
+         {timed_out} timed out{first}"
+    )
+}
+
+/// The same for programs.
+pub fn as_json(expression: &Expression, counts: &Counts) -> Value {
+    json!({
+        "breakpoint": expression.to_string(),
+        "visits": counts.visits,
+        "postponed": counts.postponed,
+        "hits": counts.hits,
+        "timed_out": counts.timed_out,
+        "seconds_to_first_hit": (counts.first_hit > 0).then(|| counts.first_hit as f64 / 1e9),
+    })
+}
