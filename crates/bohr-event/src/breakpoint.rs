@@ -73,6 +73,7 @@ pub struct Orders {
 }
 
 /// Threads that are to meet, one per side, and go on in the order of the sides.
+/// One thread at a time waits at a side; others pass.
 /// `S` names sites: by their numbers in the program, or in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breakpoint<S = u32> {

@@ -98,11 +98,11 @@ impl<'a> Native<'a> {
         }
         let start = Instant::now();
         let mut child = command.spawn().map_err(ServerError::Start)?;
-        let ending = watch::wait(&mut child, start + limit).map_err(ServerError::Start)?;
+        let (ending, end) = watch::wait(&mut child, start + limit).map_err(ServerError::Start)?;
         let counts = board.map(|board| board.counts()).transpose()?;
         Ok(NativeRun {
             ending,
-            time: start.elapsed(),
+            time: end.duration_since(start),
             counts: counts.unwrap_or_default(),
             output: read(&mut output),
             errors: String::from_utf8_lossy(&read(&mut errors)).into_owned(),

@@ -119,7 +119,7 @@ impl Board {
             points.push(Point::new(breakpoint, Counters { words, begin }));
         }
         // Ends first: a statement may end where the next begins.
-        roles.sort_by_key(|role| (role.site, !role.ends));
+        roles.sort_by_key(|role| (role.site, !role.ends, role.point, role.side));
         Board {
             program: orders.program,
             points,
@@ -141,20 +141,23 @@ impl Board {
     /// A thread is before a site.
     pub fn visit(&self, site: u32, address: u64, size: u64) {
         let from = self.roles.partition_point(|role| role.site < site);
-        let roles = self.roles[from..].iter();
-        for role in roles.take_while(|role| role.site == site) {
-            let point = &self.points[role.point];
-            match role.ends {
-                true => point.finish(role.side),
-                false => {
-                    let size = if size == u64::MAX {
-                        self.size(site)
-                    } else {
-                        size
-                    };
-                    point.reach(role.side, (address, size));
-                }
+        let count = self.roles[from..].partition_point(|role| role.site == site);
+        let roles = &self.roles[from..from + count];
+        let ends = roles.partition_point(|role| role.ends);
+        for role in &roles[..ends] {
+            self.points[role.point].finish(role.side);
+        }
+        let size = match size {
+            u64::MAX => self.size(site),
+            size => size,
+        };
+        for same in roles[ends..].chunk_by(|one, other| one.point == other.point) {
+            let mut sides = [0; MOST_SIDES];
+            for (slot, role) in sides.iter_mut().zip(same) {
+                *slot = role.side;
             }
+            let sides = &sides[..same.len().min(MOST_SIDES)];
+            self.points[same[0].point].reach(sides, (address, size));
         }
     }
 

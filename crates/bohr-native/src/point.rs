@@ -13,11 +13,12 @@ const MOST_WAITING: usize = 64;
 /// Meetings that can be under way at once; there are none beyond.
 const MOST_MEETINGS: usize = 16;
 
-/// What a place for a waiting thread holds: nobody, somebody, or somebody whose
-/// meeting has this number above [`MET`].
+/// What a place for a waiting thread holds: nobody, somebody, somebody who need
+/// not wait any longer, or somebody whose meeting has this number above [`MET`].
 const FREE: u32 = 0;
 const WAITING: u32 = 1;
-const MET: u32 = 2;
+const DISMISSED: u32 = 2;
+const MET: u32 = 3;
 
 /// A place for a thread that is held up. All but `state` changes under the lock.
 struct Place {
@@ -40,10 +41,10 @@ pub struct Point {
 
 /// What a thread finds when it comes.
 enum Arrival {
-    /// Everybody else; the meeting has this number.
-    Meets(usize),
-    /// Not everybody; it waits at this place.
-    Waits(usize),
+    /// Everybody else; the meeting has this number, and it takes this side.
+    Meets(usize, usize),
+    /// Not everybody; it waits at this place, for this side.
+    Waits(usize, usize),
     /// No room.
     Passes,
 }
@@ -67,18 +68,30 @@ impl Point {
         }
     }
 
-    /// A thread is before the statement of a side, about to touch this memory.
-    pub fn reach(&self, side: usize, memory: (u64, u64)) {
+    /// A thread is before the statement of any of these sides, about to touch
+    /// this memory.
+    pub fn reach(&self, sides: &[usize], memory: (u64, u64)) {
         self.counters.add(Counter::Visits);
-        let before = self.visits[side].fetch_add(1, Ordering::Relaxed);
-        let place = &self.breakpoint.sides[side];
-        if before < place.ignore_first || self.is_asleep() || !condition::holds(place) {
+        let counts = |side: &usize| {
+            let before = self.visits[*side].fetch_add(1, Ordering::Relaxed);
+            let place = &self.breakpoint.sides[*side];
+            before >= place.ignore_first && condition::holds(place)
+        };
+        let mut open = [0; MOST_SIDES];
+        let mut count = 0;
+        for side in sides.iter().filter(|side| counts(side)) {
+            open[count] = *side;
+            count += 1;
+        }
+        if count == 0 || self.is_asleep() || is_alone() {
             return;
         }
-        match self.lock.hold(|| self.arrive(side, memory)) {
+        match self.lock.hold(|| self.arrive(&open[..count], memory)) {
             Arrival::Passes => {}
-            Arrival::Meets(meeting) => self.meetings[meeting].take_turn(&self.breakpoint, side),
-            Arrival::Waits(place) => {
+            Arrival::Meets(meeting, side) => {
+                self.meetings[meeting].take_turn(&self.breakpoint, side);
+            }
+            Arrival::Waits(place, side) => {
                 if let Some(meeting) = self.wait(place) {
                     self.meetings[meeting].take_turn(&self.breakpoint, side);
                 }
@@ -98,24 +111,33 @@ impl Point {
         bound.is_some_and(|bound| self.counters.get(Counter::Hits) >= bound)
     }
 
-    /// Under the lock.
-    fn arrive(&self, side: usize, memory: (u64, u64)) -> Arrival {
+    /// Under the lock: a thread comes that can take any of these sides.
+    fn arrive(&self, sides: &[usize], memory: (u64, u64)) -> Arrival {
         if self.is_asleep() {
             return Arrival::Passes;
         }
-        if let Some(partners) = self.partners(side, memory) {
-            let sides = self.breakpoint.sides.len();
+        let complete = |side: &usize| Some((*side, self.partners(*side, memory)?));
+        if let Some((side, partners)) = sides.iter().find_map(complete) {
+            let all = self.breakpoint.sides.len();
             let mut meetings = self.meetings.iter();
-            if let Some(number) = meetings.position(|meeting| meeting.begin(sides)) {
+            if let Some(number) = meetings.position(|meeting| meeting.begin(all)) {
                 self.counters.hit();
                 for place in partners.into_iter().flatten() {
                     let state = &self.places[place].state;
                     state.store(MET + number as u32, Ordering::SeqCst);
                     wake(state);
                 }
-                return Arrival::Meets(number);
+                if self.is_asleep() {
+                    self.dismiss();
+                }
+                return Arrival::Meets(number, side);
             }
         }
+        // One waits at each side; who comes after it may be the partner at another.
+        let vacant = |side: &usize| self.waiting_at(*side, memory).is_none();
+        let Some(side) = sides.iter().copied().find(vacant) else {
+            return Arrival::Passes;
+        };
         let state = |place: &Place| place.state.load(Ordering::SeqCst);
         let Some(free) = self.places.iter().position(|place| state(place) == FREE) else {
             return Arrival::Passes;
@@ -126,21 +148,40 @@ impl Point {
         place.size.store(memory.1, Ordering::SeqCst);
         place.state.store(WAITING, Ordering::SeqCst);
         self.counters.add(Counter::Postponed);
-        Arrival::Waits(free)
+        Arrival::Waits(free, side)
+    }
+
+    /// Under the lock: there will be no further meeting, so nobody waits for one.
+    fn dismiss(&self) {
+        for place in &self.places {
+            let waits = place.state.compare_exchange(
+                WAITING,
+                DISMISSED,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            );
+            if waits.is_ok() {
+                wake(&place.state);
+            }
+        }
+    }
+
+    /// Where somebody waits at a side who could meet a thread with this memory.
+    fn waiting_at(&self, side: usize, memory: (u64, u64)) -> Option<usize> {
+        self.places.iter().position(|place| {
+            let load = |word: &AtomicU64| word.load(Ordering::SeqCst);
+            let other = (load(&place.address), load(&place.size));
+            place.state.load(Ordering::SeqCst) == WAITING
+                && place.side.load(Ordering::SeqCst) as usize == side
+                && (!self.breakpoint.same_object || same_memory(memory, other))
+        })
     }
 
     /// Somebody for every other side, by side, if all are there.
     fn partners(&self, own: usize, memory: (u64, u64)) -> Option<[Option<usize>; MOST_SIDES]> {
         let mut partners = [None; MOST_SIDES];
         for side in (0..self.breakpoint.sides.len()).filter(|side| *side != own) {
-            let fits = |place: &Place| {
-                let load = |word: &AtomicU64| word.load(Ordering::SeqCst);
-                let other = (load(&place.address), load(&place.size));
-                place.state.load(Ordering::SeqCst) == WAITING
-                    && place.side.load(Ordering::SeqCst) as usize == side
-                    && (!self.breakpoint.same_object || same_memory(memory, other))
-            };
-            partners[side] = Some(self.places.iter().position(fits)?);
+            partners[side] = Some(self.waiting_at(side, memory)?);
         }
         Some(partners)
     }
@@ -156,4 +197,15 @@ impl Point {
         }
         last.checked_sub(MET).map(|number| number as usize)
     }
+}
+
+unsafe extern "C" {
+    /// The C library's: whether this thread has been the only one so far.
+    static __libc_single_threaded: u8;
+}
+
+/// Whether there is nobody to meet.
+fn is_alone() -> bool {
+    // SAFETY: a byte that the C library keeps for this purpose.
+    unsafe { (&raw const __libc_single_threaded).read_volatile() != 0 }
 }

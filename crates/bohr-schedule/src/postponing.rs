@@ -9,7 +9,7 @@
 
 use crate::{Decision, Grant, Strategy, View, report};
 use alloc::{boxed::Box, vec, vec::Vec};
-use bohr_event::breakpoint::{Breakpoint, Counts, same_memory};
+use bohr_event::breakpoint::{Breakpoint, Counts, Side, same_memory};
 use bohr_event::{ChoiceKind, EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 
 /// Events that a statement without an end is given before the next side goes on.
@@ -129,39 +129,71 @@ impl<'a> Postponing<'a> {
     fn arrive(&mut self, thread: ThreadIndex, place: PlaceNumber, view: &View<'_>) {
         let breakpoints = self.breakpoints;
         for (number, breakpoint) in breakpoints.iter().enumerate() {
-            for (side, wanted) in breakpoint.sides.iter().enumerate() {
-                let inside = self.thread(thread).inside;
-                let within = inside.is_some_and(|(one, two, _)| (one, two) == (number, side));
-                if within && wanted.until.contains(&place) {
-                    self.finish(thread);
-                }
-                if wanted.sites.contains(&place) && self.thread(thread).held.is_none() {
-                    self.reach(thread, number, side, view);
+            let sides = breakpoint.sides.iter().enumerate();
+            let at = |side: &Side<PlaceNumber>| side.sites.contains(&place);
+            let open: Vec<usize> = sides
+                .filter(|(_, side)| at(side))
+                .map(|(side, _)| side)
+                .collect();
+            let inside = self
+                .thread(thread)
+                .inside
+                .filter(|(one, _, _)| *one == number);
+            let ends = |side: usize| breakpoint.sides[side].until.contains(&place);
+            if inside.is_some_and(|(_, side, _)| ends(side)) {
+                self.finish(thread);
+            }
+            if !open.is_empty() && self.thread(thread).held.is_none() {
+                self.reach(thread, number, &open, view);
+            }
+        }
+    }
+
+    fn reach(&mut self, thread: ThreadIndex, number: usize, sides: &[usize], view: &View<'_>) {
+        self.counts[number].visits += 1;
+        let open: Vec<usize> = sides
+            .iter()
+            .copied()
+            .filter(|side| self.counts_at(thread, number, *side))
+            .collect();
+        if open.is_empty() || self.is_asleep(number) {
+            return;
+        }
+        let complete = open
+            .iter()
+            .find_map(|side| self.partners(thread, number, *side, view));
+        match complete {
+            Some(partners) => self.meet(number, &partners),
+            None => {
+                // One waits at each side; who comes after it may be the partner at
+                // another.
+                let vacant = |side: &usize| self.waiting_at(thread, number, *side, view).is_none();
+                if let Some(side) = open.iter().copied().find(vacant) {
+                    self.counts[number].postponed += 1;
+                    let held = (number, side, self.time);
+                    self.thread(thread).held = Some(held);
                 }
             }
         }
     }
 
-    fn reach(&mut self, thread: ThreadIndex, number: usize, side: usize, view: &View<'_>) {
-        let breakpoint = &self.breakpoints[number];
-        self.counts[number].visits += 1;
+    fn is_asleep(&self, number: usize) -> bool {
+        let bound = self.breakpoints[number].at_most;
+        bound.is_some_and(|bound| self.counts[number].hits >= bound)
+    }
+
+    /// Whether a visit of a side counts.
+    fn counts_at(&mut self, thread: ThreadIndex, number: usize, side: usize) -> bool {
         self.visits[number][side] += 1;
-        let wanted = &breakpoint.sides[side];
+        let wanted = &self.breakpoints[number].sides[side];
         let locks = &self.threads[thread.position()].locks;
-        let asleep = breakpoint
-            .at_most
-            .is_some_and(|bound| self.counts[number].hits >= bound);
         let holds = wanted.holding.iter().all(|lock| locks.contains(lock));
-        if asleep || !holds || self.visits[number][side] <= wanted.ignore_first {
-            return;
-        }
-        let Some(partners) = self.partners(thread, number, side, view) else {
-            self.counts[number].postponed += 1;
-            let time = self.time;
-            self.thread(thread).held = Some((number, side, time));
-            return;
-        };
+        holds && self.visits[number][side] > wanted.ignore_first
+    }
+
+    fn meet(&mut self, number: usize, partners: &[ThreadIndex]) {
         self.counts[number].hits += 1;
+        let breakpoint = &self.breakpoints[number];
         for (order, &who) in partners.iter().enumerate() {
             let exact = !breakpoint.sides[order].until.is_empty();
             let standing = self.thread(who);
@@ -169,6 +201,30 @@ impl<'a> Postponing<'a> {
             standing.inside = Some((number, order, if exact { u32::MAX } else { SETTLE }));
             standing.behind = order.checked_sub(1).map(|before| partners[before]);
         }
+    }
+
+    /// Who waits at a side and could meet a thread.
+    fn waiting_at(
+        &self,
+        own: ThreadIndex,
+        number: usize,
+        side: usize,
+        view: &View<'_>,
+    ) -> Option<ThreadIndex> {
+        let breakpoint = &self.breakpoints[number];
+        let memory = |thread: ThreadIndex| {
+            let operation = view.operation(thread);
+            (operation.object, u64::from(operation.size))
+        };
+        let mut others = self.threads.iter().enumerate().filter(|(_, standing)| {
+            let held = standing.held;
+            held.is_some_and(|(one, two, _)| (one, two) == (number, side))
+        });
+        let found = others.find(|(position, _)| {
+            let other = ThreadIndex(*position as u32);
+            !breakpoint.same_object || same_memory(memory(own), memory(other))
+        });
+        found.map(|(position, _)| ThreadIndex(position as u32))
     }
 
     /// Who meets, by side, if somebody is at every other one.
@@ -179,29 +235,12 @@ impl<'a> Postponing<'a> {
         side: usize,
         view: &View<'_>,
     ) -> Option<Vec<ThreadIndex>> {
-        let breakpoint = &self.breakpoints[number];
-        let memory = |thread: ThreadIndex| {
-            let operation = view.operation(thread);
-            (operation.object, u64::from(operation.size))
+        let sides = 0..self.breakpoints[number].sides.len();
+        let at = |wanted: usize| match wanted == side {
+            true => Some(own),
+            false => self.waiting_at(own, number, wanted, view),
         };
-        let mut found = Vec::new();
-        for wanted in 0..breakpoint.sides.len() {
-            let at_side = |standing: &Standing| {
-                standing
-                    .held
-                    .is_some_and(|(one, two, _)| (one, two) == (number, wanted))
-            };
-            let fits = |position: &usize| {
-                let other = ThreadIndex(*position as u32);
-                let same = same_memory(memory(own), memory(other));
-                at_side(&self.threads[*position]) && (same || !breakpoint.same_object)
-            };
-            found.push(match wanted == side {
-                true => own,
-                false => ThreadIndex((0..self.threads.len()).find(fits)? as u32),
-            });
-        }
-        Some(found)
+        sides.map(at).collect()
     }
 
     /// Keeps those who are not postponed; if nobody of them can do anything
@@ -292,7 +331,6 @@ mod tests {
     use super::*;
     use crate::machine::{Outcome, Program, Step, Step::*, run};
     use crate::walk::RandomWalk;
-    use bohr_event::breakpoint::Side;
 
     /// Before a step of a toy thread.
     fn at(thread: u16, step: u64) -> Side<PlaceNumber> {

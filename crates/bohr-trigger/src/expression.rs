@@ -30,7 +30,7 @@ use std::time::Duration;
 pub const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a statement whose end is not known is given.
-pub const SETTLE: Duration = Duration::from_millis(1);
+pub const SETTLE: Duration = Duration::from_micros(300);
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

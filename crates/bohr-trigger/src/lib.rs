@@ -1,10 +1,11 @@
 //! Concurrent breakpoints as data (Park and Sen, "Concurrent Breakpoints",
 //! UCB/EECS-2011-159): how people write them ([`Expression`]), where they are in a
 //! program ([`Places`]), which of them may reproduce a failure that was explained
-//! ([`candidates`]). Nothing here runs anything.
+//! ([`demands`]). Nothing here runs anything.
 
 #![forbid(unsafe_code)]
 
+mod candidates;
 mod error;
 mod expression;
 mod lockset;
@@ -12,6 +13,7 @@ mod parse;
 mod places;
 mod resolve;
 
+pub use candidates::{Candidate, Demand, demands};
 pub use error::{ExpressionError, PlaceError};
 pub use expression::{Expression, Place, Refinement, Side};
 pub use lockset::find_never_meeting;

@@ -94,7 +94,7 @@ impl<'a> Places<'a> {
         if near.is_empty() {
             return Err(PlaceError::UnknownFile {
                 file: file.to_string(),
-                known: self.own_files(),
+                known: self.own_files().into_iter().take(SUGGESTIONS * 2).collect(),
             });
         }
         near.truncate(SUGGESTIONS);
@@ -139,12 +139,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Names of files that were not installed with the system or the compiler.
-    fn own_files(&self) -> Vec<String> {
+    /// Files that were not installed with the system or the compiler.
+    #[must_use]
+    pub fn own_files(&self) -> Vec<String> {
         let files = self.lines.keys().map(|(file, _)| *file);
         let own: BTreeSet<&str> = files.filter(|file| !is_library(file)).collect();
-        let own = own.into_iter().take(SUGGESTIONS * 2);
-        own.map(str::to_string).collect()
+        own.into_iter().map(str::to_string).collect()
     }
 
     /// The name of a site, in the author's own lines if it can be; `None` for a

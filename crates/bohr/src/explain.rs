@@ -9,7 +9,8 @@ use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::FailureKind;
-use bohr_explain::{explain, explain_race};
+use bohr_event::control::Failure as SeenFailure;
+use bohr_explain::{Explanation, explain, explain_race};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, write_whole};
 use bohr_report::Story;
@@ -67,8 +68,18 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finds out all there is and puts it in words.
-fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Failure> {
+/// All there is to find out about a failure.
+pub struct Explained {
+    /// What was found.
+    pub explanation: Explanation,
+    /// What the runtime saw at the end.
+    pub failure: Option<SeenFailure>,
+    /// What the variables are called and worth.
+    pub vocabulary: Vocabulary,
+}
+
+/// Finds out all there is.
+pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Explained, Failure> {
     let observed = simplest(bug, trials, time)?;
     let failing = failing_thread(&observed);
     let Observed { run, failure, .. } = observed;
@@ -88,6 +99,20 @@ fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Fai
         _ => explain(run, failure.as_ref(), &mut probe)?,
     };
     bar.finish_and_clear();
+    Ok(Explained {
+        explanation,
+        failure,
+        vocabulary,
+    })
+}
+
+/// Finds out all there is and puts it in words.
+fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Failure> {
+    let Explained {
+        explanation,
+        failure,
+        vocabulary,
+    } = find_out(bug, trials, time)?;
     let stacks = Stacks::of(&explanation, failure.as_ref(), trials, bug.seed)?;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
     let names = Names::with(

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod breaking;
 mod cargo;
 mod check;
 mod compile;
@@ -80,6 +81,8 @@ enum Command {
     Simplify(simplify::Args),
     /// Say what a failure takes: who must not be interrupted, and by what.
     Explain(explain::Args),
+    /// Find breakpoints with which a failure comes every time, with real threads.
+    Break(breaking::Args),
     /// Show every event of a failing run, or export them.
     Trace(trace::Args),
     /// Run a program once, under control.
@@ -116,6 +119,7 @@ fn run(command: Command) -> Outcome {
         Command::Reduce(args) => reduce::run(&args),
         Command::Simplify(args) => simplify::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Break(args) => breaking::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),

@@ -30,7 +30,7 @@ pub enum Ending {
 pub struct NativeRun {
     /// How it ended.
     pub ending: Ending,
-    /// How long that took.
+    /// How long that took; of a stall, how long until it began.
     pub time: Duration,
     /// What became of the breakpoints.
     pub counts: Vec<Counts>,

@@ -2,6 +2,8 @@
 
 use super::ending::Ending;
 use super::stall::{Stall, Standstill};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -10,15 +12,21 @@ use std::time::{Duration, Instant};
 /// could end it; only who is just being woken looks the same.
 const STANDSTILL: Duration = Duration::from_millis(30);
 
-/// Waits until the process ends, stands still or has had its time.
-pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<Ending> {
-    let mut pause = Duration::from_micros(200);
+/// How often one looks whether anybody moves.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// Waits until the process ends, stands still or has had its time; also says
+/// since when it has been so.
+pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<(Ending, Instant)> {
+    let exited = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let mut still: Option<(Instant, Standstill)> = None;
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(ending(status));
-        }
+        let slice = Timespec::try_from(SLICE).expect("a short time");
+        poll(&mut [PollFd::new(&exited, PollFlags::IN)], Some(&slice))?;
         let now = Instant::now();
+        if let Some(status) = child.try_wait()? {
+            return Ok((ending(status), now));
+        }
         let standing = Standstill::of(child.id());
         still = match (standing, still.take()) {
             (None, _) => None,
@@ -30,14 +38,12 @@ pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<Ending> {
         {
             let stall = Stall::of(child.id(), standstill);
             end(child)?;
-            return Ok(Ending::Stalled(stall));
+            return Ok((Ending::Stalled(stall), *since));
         }
         if now > deadline {
             end(child)?;
-            return Ok(Ending::Endless);
+            return Ok((Ending::Endless, now));
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(5));
     }
 }
 

@@ -58,6 +58,13 @@ impl Finder {
         Places::new(&self.program, &self.hooked)
     }
 
+    /// Lines of the program's own source files, as far as they are there.
+    pub fn lines(&self) -> usize {
+        let files = self.places().own_files().into_iter();
+        let texts = files.filter_map(|file| std::fs::read_to_string(file).ok());
+        texts.map(|text| text.lines().count()).sum()
+    }
+
     /// Finds breakpoints, and refuses those whose sides can never meet.
     pub fn find(&self, expressions: &[Expression]) -> Result<Vec<Breakpoint>, Failure> {
         if expressions.len() > MOST_BREAKPOINTS {

@@ -1,0 +1,29 @@
+//! `bohr break`: breakpoints that reproduce a failure with real threads.
+
+mod from;
+mod laboratory;
+mod measured;
+mod report;
+mod search;
+mod tune;
+
+use crate::outcome::Outcome;
+
+/// What to make breakpoints from.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// From a bug: the fewest breakpoints with which it comes every time.
+    From(from::Args),
+}
+
+pub fn run(args: &Args) -> Outcome {
+    match &args.command {
+        Command::From(args) => from::run(args),
+    }
+}

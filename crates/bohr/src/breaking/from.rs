@@ -1,0 +1,139 @@
+//! `bohr break from`: the fewest breakpoints with which a bug comes every time
+//! (methodology I of the paper, made automatic).
+
+use super::laboratory::Laboratory;
+use super::report::{Report, kind};
+use super::search::{choices, search, words};
+use super::tune::tune;
+use crate::control::breakpoints::Finder;
+use crate::control::{BugArgs, counter, duration, interruption};
+use crate::explain::find_out;
+use crate::outcome::{Failure, Outcome};
+use bohr_event::control::Omissions;
+use bohr_event::{Diagnosis, Fault};
+use bohr_explain::Importance;
+use bohr_explore::Trials;
+use bohr_explore::native::Native;
+use bohr_trigger::demands;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Which bug.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr break from cache.bohr
+  bohr break from cache.bohr --json | jq .breakpoints
+
+The bug is simplified and explained first. Places at which its threads have to
+meet are tried in runs under control, the best of them with real threads; pauses
+and predicates are tuned until the failure is near certain. Exit codes: 0 done,
+1 no set of breakpoints reproduces it in 99 of 100 runs, 2 bohr could not do it.")]
+pub struct Args {
+    #[command(flatten)]
+    subject: BugArgs,
+    /// Native runs that a set is verified by.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    runs: usize,
+    /// Longest time for simplifying and for explaining, as in 10s or 5m.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    time: Duration,
+}
+
+/// A set is good enough if so many of its runs fail.
+const ENOUGH: f64 = 0.99;
+
+/// Longest time of a native run.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Why there are no breakpoints.
+#[derive(Debug, thiserror::Error)]
+pub enum BreakError {
+    /// Nothing that the explanation names is a site of the program.
+    #[error("the explanation names no two places at which threads could be held up")]
+    NoPlaces,
+    /// Nothing worked.
+    #[error("no set of at most three breakpoints showed the failure with real threads")]
+    NothingWorks,
+}
+
+impl Diagnosis for BreakError {
+    fn fault(&self) -> Fault {
+        Fault::Unsupported
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("`bohr explain BUG` tells what the failure takes; `bohr replay BUG` shows it".into())
+    }
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let (bug, subject) = args.subject.load()?;
+    let interrupted = interruption();
+    let go_on = || !interrupted.load(Ordering::Relaxed);
+    let finder = Finder::of(&subject)?;
+    let native = Native::new(&subject)?.looking_for(&bug.signature.kind);
+    let mut trials = Trials::start(&subject, &bug, &go_on)?;
+    let explained = find_out(&bug, &mut trials, args.time)?;
+    let vocabulary = &explained.vocabulary;
+    let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
+    let demands = demands(&explained.explanation, &is_lock);
+    let choices = choices(&demands, &finder.places(), trials.atlas().objects());
+    if choices.is_empty() {
+        return Err(BreakError::NoPlaces.into());
+    }
+    // Real runs have all their threads.
+    trials.leave_out(Omissions::default());
+    let mut laboratory = Laboratory {
+        trials: &mut trials,
+        finder: &finder,
+        native: &native,
+        bug: &bug,
+        limit: LIMIT,
+    };
+    let bar = counter("sets of breakpoints tried");
+    let found = search(&choices, &mut laboratory, &bar)?;
+    bar.finish_and_clear();
+    let found = found.filter(|found| found.measured.failures > 0);
+    let found = found.ok_or(BreakError::NothingWorks)?;
+    let (found, steps) = tune(found, &laboratory, &mut |step| {
+        eprintln!(
+            "bohr: {}: fails in {:.0} % of runs, {:.4} s each{}",
+            step.what,
+            step.probability * 100.0,
+            step.seconds,
+            if step.kept { "" } else { ", not kept" }
+        );
+    })?;
+    let breakpoints = words(&found.set);
+    let program = Path::new(OsStr::from_bytes(&bug.program.path));
+    let report = Report {
+        program: program
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        lines: finder.lines(),
+        kind: kind(&explained.explanation),
+        measured: laboratory.native(&breakpoints, args.runs, true)?,
+        normal: laboratory.native(&[], args.runs.min(20), true)?,
+        breakpoints,
+        steps,
+        patch: None,
+        test: None,
+    };
+    tell(args, &report)
+}
+
+fn tell(args: &Args, report: &Report) -> Result<ExitCode, Failure> {
+    match args.subject.json {
+        true => println!("{}", report.as_json()),
+        false => print!("{}", report.as_text()),
+    }
+    let enough = report.measured.probability() >= ENOUGH;
+    Ok(ExitCode::from(u8::from(!enough)))
+}

@@ -1,0 +1,61 @@
+//! Where sets of breakpoints are tried: under control, where a run takes a
+//! fraction of a millisecond, and natively, which is what counts.
+
+use super::measured::Measured;
+use crate::control::breakpoints::{Finder, under_control};
+use crate::outcome::Failure;
+use bohr_explore::bug_file::Bug;
+use bohr_explore::native::{Native, NativeRun, shows};
+use bohr_explore::{Trials, Voice};
+use bohr_schedule::{Plan, Rule};
+use bohr_trigger::Expression;
+use std::time::Duration;
+
+/// See the module.
+pub struct Laboratory<'l, 't> {
+    pub trials: &'l mut Trials<'t>,
+    pub finder: &'l Finder,
+    pub native: &'l Native<'l>,
+    pub bug: &'l Bug,
+    /// Longest time of a native run.
+    pub limit: Duration,
+}
+
+impl Laboratory<'_, '_> {
+    /// The share of runs under control that show the bug, of one for each seed.
+    pub fn controlled(&mut self, set: &[Expression], seeds: u64) -> Result<f64, Failure> {
+        let found = self.finder.find(set)?;
+        let atlas = self.trials.atlas();
+        let program = &atlas.models()[0].identity;
+        let breakpoints = under_control(set, &found, atlas.objects(), program)?;
+        let plan = Plan {
+            breakpoints,
+            ..Plan::new(Rule::Random)
+        };
+        let mut failing = 0;
+        for seed in 0..seeds {
+            failing += u64::from(self.trials.run(&plan, seed)?.same);
+        }
+        Ok(failing as f64 / seeds as f64)
+    }
+
+    /// Runs natively, so many times; fewer if the first few show that it is no
+    /// use, unless `all` are wanted.
+    pub fn native(&self, set: &[Expression], runs: usize, all: bool) -> Result<Measured, Failure> {
+        let found = self.finder.find(set)?;
+        let mut measured = Measured::default();
+        for run in 0..runs {
+            let made = self.native.run(&found, Voice::Muted, self.limit)?;
+            measured.add(&made, self.is_it(&made));
+            let hopeless = run + 1 >= runs.min(3) && measured.failures == 0;
+            if (hopeless && !all) || !self.trials.go_on() {
+                break;
+            }
+        }
+        Ok(measured)
+    }
+
+    fn is_it(&self, run: &NativeRun) -> bool {
+        shows(run, &self.bug.signature.kind, &self.bug.oracle)
+    }
+}

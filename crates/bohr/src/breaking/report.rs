@@ -1,0 +1,143 @@
+//! What was found, in the form of the paper's Tables 1 and 2.
+
+use super::measured::Measured;
+use super::tune::Step;
+use bohr_explain::Explanation;
+use bohr_explore::native::Ending;
+use bohr_trigger::Expression;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// All that is told at the end.
+pub struct Report {
+    /// Name of the program.
+    pub program: String,
+    /// Lines of its sources.
+    pub lines: usize,
+    /// Kind of the bug, in the paper's words.
+    pub kind: &'static str,
+    pub breakpoints: Vec<Expression>,
+    pub steps: Vec<Step>,
+    pub measured: Measured,
+    /// Runs of the program as it is, without breakpoints.
+    pub normal: Measured,
+    pub patch: Option<PathBuf>,
+    pub test: Option<PathBuf>,
+}
+
+/// What the paper calls a bug that was explained like this.
+pub fn kind(explanation: &Explanation) -> &'static str {
+    match explanation {
+        one if !one.circle.is_empty() => "deadlock",
+        one if !one.unheard.is_empty() => "missed-notify",
+        one if !one.unordered.is_empty() => "race",
+        one if !one.windows.is_empty() => "atomicity",
+        _ => "order",
+    }
+}
+
+impl Report {
+    /// Time of a run with breakpoints over that of one without.
+    pub fn overhead(&self) -> f64 {
+        self.measured.median_time() / self.normal.median_time().max(1e-6)
+    }
+
+    fn error(&self) -> String {
+        match &self.measured.ending {
+            None => "none".to_string(),
+            Some(Ending::Exited(0)) => "wrong output".to_string(),
+            Some(Ending::Exited(code)) => format!("exit code {code}"),
+            Some(Ending::Signalled(6)) => "abort".to_string(),
+            Some(Ending::Signalled(signal)) => format!("signal {signal}"),
+            Some(Ending::Stalled(stall)) => {
+                let text = stall.to_string();
+                text.split(':').next().unwrap_or(&text).to_string()
+            }
+            Some(Ending::Endless) => "endless".to_string(),
+        }
+    }
+
+    /// For people.
+    pub fn as_text(&self) -> String {
+        let mut text = String::new();
+        for breakpoint in &self.breakpoints {
+            text += &format!("  {breakpoint}\n");
+        }
+        let (normal, with) = (self.normal.median_time(), self.measured.median_time());
+        text += &format!(
+            "\n{:20} {:>7} {:>10} {:>10} {:>9}  {:14} {:12} {:>5}\n",
+            "Benchmark", "LoC", "Normal (s)", "w/ ctr (s)", "Overhead", "Type", "Error", "Prob."
+        );
+        text += &format!(
+            "{:20} {:>7} {normal:>10.4} {with:>10.4} {:>8.1}%  {:14} {:12} {:>5.2}\n",
+            self.program,
+            self.lines,
+            (self.overhead() - 1.0) * 100.0,
+            self.kind,
+            self.error(),
+            self.measured.probability(),
+        );
+        let mean = self.measured.mean_time_to_error();
+        text += &format!(
+            "\n{:20} {:>7}  {:12} {:>10} {:>5}\n",
+            "Benchmark", "LoC", "Error", "MTTE (s)", "#CBR"
+        );
+        text += &format!(
+            "{:20} {:>7}  {:12} {:>10} {:>5}\n",
+            self.program,
+            self.lines,
+            self.error(),
+            mean.map_or("-".to_string(), |mean| format!("{mean:.4}")),
+            self.breakpoints.len(),
+        );
+        for (what, path) in [("patch", &self.patch), ("test", &self.test)] {
+            if let Some(path) = path {
+                text += &format!("{what} written to {}\n", path.display());
+            }
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "program": self.program,
+            "kind": self.kind,
+            "breakpoints": self.breakpoints.iter().map(breakpoint).collect::<Vec<_>>(),
+            "steps": self.steps.iter().map(|step| json!({
+                "what": step.what,
+                "probability": step.probability,
+                "seconds": step.seconds,
+                "kept": step.kept,
+            })).collect::<Vec<_>>(),
+            "runs": self.measured.runs,
+            "failures": self.measured.failures,
+            "hits": self.measured.hits,
+            "probability": self.measured.probability(),
+            "mean_time_to_error": self.measured.mean_time_to_error(),
+            "normal_seconds": self.normal.median_time(),
+            "seconds": self.measured.median_time(),
+            "overhead": self.overhead(),
+            "error": self.error(),
+            "patch_file": self.patch,
+            "test_file": self.test,
+        })
+    }
+}
+
+fn breakpoint(expression: &Expression) -> Value {
+    let side = |side: &bohr_trigger::Side| {
+        json!({
+            "place": side.at.to_string(),
+            "until": side.until.as_ref().map(ToString::to_string),
+            "refinements": side.refinements.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "expression": expression.to_string(),
+        "sides": expression.sides.iter().map(side).collect::<Vec<_>>(),
+        "predicate": if expression.same_object { "same-object" } else { "true" },
+        "at_most": expression.at_most,
+        "pause": expression.pause.as_secs_f64(),
+    })
+}

@@ -1,0 +1,145 @@
+//! Tunes a set as section 5 of the paper describes: longer pauses first, then
+//! finer predicates (section 6.3), until the failure is near certain and threads
+//! are not held up in vain. Every step is told.
+
+use super::laboratory::Laboratory;
+use super::measured::Measured;
+use super::search::{Choice, Found, RUNS, words};
+use crate::outcome::Failure;
+use bohr_trigger::{Expression, Refinement};
+use std::time::Duration;
+
+/// Pauses shorter than the ordinary one, for sets that hold threads up in vain.
+const SHORTER: [Duration; 3] = [
+    Duration::from_millis(30),
+    Duration::from_millis(10),
+    Duration::from_millis(3),
+];
+
+/// Pauses after the ordinary one.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+
+/// A step of the tuning.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What was changed.
+    pub what: String,
+    /// The share of runs that showed the bug then.
+    pub probability: f64,
+    /// Seconds of a run.
+    pub seconds: f64,
+    /// Whether it was kept.
+    pub kept: bool,
+}
+
+/// Makes a set better, step by step.
+pub fn tune(
+    mut found: Found,
+    laboratory: &Laboratory<'_, '_>,
+    told: &mut dyn FnMut(&Step),
+) -> Result<(Found, Vec<Step>), Failure> {
+    let mut tuning = Tuning {
+        laboratory,
+        told,
+        steps: Vec::new(),
+    };
+    tuning.tell("as found", &found.measured, true);
+    for pause in PAUSES {
+        if is_sure(&found.measured) {
+            break;
+        }
+        let longer = changed(&found.set, |_, expression| expression.pause = pause);
+        tuning.attempt(&mut found, &format!("pause {pause:?}"), longer)?;
+    }
+    for (what, refined) in refinements(&found.set) {
+        if found.measured.timed_out == 0 && is_sure(&found.measured) {
+            break;
+        }
+        tuning.attempt(&mut found, &what, refined)?;
+    }
+    for pause in SHORTER {
+        if found.measured.timed_out == 0 {
+            break;
+        }
+        let shorter = changed(&found.set, |_, expression| expression.pause = pause);
+        if !tuning.attempt(&mut found, &format!("pause {pause:?}"), shorter)? {
+            break;
+        }
+    }
+    Ok((found, tuning.steps))
+}
+
+struct Tuning<'a, 'l, 't> {
+    laboratory: &'a Laboratory<'l, 't>,
+    told: &'a mut dyn FnMut(&Step),
+    steps: Vec<Step>,
+}
+
+impl Tuning<'_, '_, '_> {
+    /// Tries a set, and keeps it if the failure comes more surely, or as surely
+    /// and sooner.
+    fn attempt(
+        &mut self,
+        found: &mut Found,
+        what: &str,
+        set: Vec<Choice>,
+    ) -> Result<bool, Failure> {
+        let measured = self.laboratory.native(&words(&set), RUNS, true)?;
+        let surer = measured.probability() > found.measured.probability();
+        let quicker = measured.median_time() < found.measured.median_time();
+        let as_sure = measured.probability() >= found.measured.probability();
+        let kept = surer || (as_sure && quicker);
+        self.tell(what, &measured, kept);
+        if kept {
+            *found = Found { set, measured };
+        }
+        Ok(kept)
+    }
+
+    fn tell(&mut self, what: &str, measured: &Measured, kept: bool) {
+        let step = Step {
+            what: what.to_string(),
+            probability: measured.probability(),
+            seconds: measured.median_time(),
+            kept,
+        };
+        (self.told)(&step);
+        self.steps.push(step);
+    }
+}
+
+fn is_sure(measured: &Measured) -> bool {
+    measured.failures == measured.runs
+}
+
+/// The same set with every breakpoint changed.
+fn changed(set: &[Choice], change: impl Fn(&Choice, &mut Expression)) -> Vec<Choice> {
+    let one = |choice: &Choice| {
+        let mut expression = choice.expression.clone();
+        change(choice, &mut expression);
+        Choice {
+            expression,
+            visits: choice.visits.clone(),
+        }
+    };
+    set.iter().map(one).collect()
+}
+
+/// Finer predicates to try.
+fn refinements(set: &[Choice]) -> Vec<(String, Vec<Choice>)> {
+    let ignoring = changed(set, |choice, expression| {
+        for (side, visits) in expression.sides.iter_mut().zip(&choice.visits) {
+            if *visits > 0 {
+                side.refinements.push(Refinement::IgnoreFirst(*visits));
+            }
+        }
+    });
+    let once = changed(set, |_, expression| expression.at_most = Some(1));
+    let both = changed(&ignoring, |_, expression| expression.at_most = Some(1));
+    let mut all = vec![("at-most 1".to_string(), once)];
+    if words(&ignoring) != words(set) {
+        all.push(("ignore-first".to_string(), ignoring));
+        all.push(("ignore-first, at-most 1".to_string(), both));
+    }
+    all
+}
