@@ -117,8 +117,29 @@ Visit crossed(unsigned number, const char *name, const Held &held, const Wanted 
   return Visit(name, number, &locks, options, bohr_break_crossed);
 }
 
+// The same without a guard, for where none fits: whether all sides have met. Nobody
+// knows when the statement behind the call is done, so the sides after it wait a
+// millisecond.
+inline bool reach(unsigned number, const char *name, const void *object = nullptr,
+                  const Options &options = {}) {
+  if (!bohr_break_is_armed())
+    return false;
+  bohr_break_side brought = {object,
+                             options.sides,
+                             static_cast<unsigned>(options.pause.count()),
+                             options.ignore_first,
+                             options.at_most,
+                             options.within,
+                             options.unless,
+                             nullptr};
+  return bohr_break_reach(name, number, &brought) != 0;
+}
+
 #else
 
+inline bool reach(unsigned, const char *, const void * = nullptr, const Options & = {}) {
+  return false;
+}
 struct [[nodiscard]] Visit {
   // So that a guard which nobody looks at is no unused variable.
   ~Visit() {}

@@ -1,4 +1,7 @@
-//! `cargo xtask bench break`: what breakpoints cost in a program that keeps them.
+//! `cargo xtask bench break`: what breakpoints cost in a program that keeps them,
+//! and how surely those that bohr finds bring the museum's bugs about.
+
+mod museum;
 
 use crate::bench::Bench;
 use crate::shell;
@@ -9,7 +12,13 @@ pub const BENCH: Bench = Bench { name: "break", run };
 /// Nanoseconds of a visit that is asleep.
 const MOST_VISIT: f64 = 2.0;
 
-fn run(_: &[String]) -> Result<(), String> {
+/// Names are exhibits; all of them if there is none.
+fn run(names: &[String]) -> Result<(), String> {
+    library()?;
+    museum::run(names)
+}
+
+fn library() -> Result<(), String> {
     let mut cargo = shell::cargo();
     cargo.args(["run", "--release", "--quiet", "--package", "bohr-break"]);
     cargo.args(["--features", "armed", "--example", "visit_time"]);

@@ -7,7 +7,7 @@ mod explain;
 mod hunt;
 mod races;
 
-pub use hunt::build_bohr;
+pub use hunt::{build_bohr, hunt};
 
 use crate::{Command, shell};
 use bohr_museum::{Compilers, Error, Exhibit, Variant};
@@ -43,7 +43,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// The exhibits with these names; all of them if no name is given.
-fn chosen(names: &[String]) -> Result<Vec<Exhibit>, String> {
+pub fn chosen(names: &[String]) -> Result<Vec<Exhibit>, String> {
     let exhibits = if names.is_empty() {
         bohr_museum::all()
     } else {

@@ -98,8 +98,10 @@ pub struct Side<S = u32> {
     pub sites: Vec<S>,
     /// Its statement is over when it comes by one of these; empty if nobody said.
     pub until: Vec<S>,
-    /// Visits that pass.
+    /// Visits that pass, whoever makes them.
     pub ignore_first: u64,
+    /// The only visit of each thread that counts, from 1.
+    pub nth: Option<u64>,
     /// Addresses of locks that it has to hold.
     pub holding: Vec<u64>,
     /// Code that it has to be called from: ranges of addresses, each to be found
@@ -117,6 +119,7 @@ impl<S> Breakpoint<S> {
             sites: side.sites.iter().map(&mut name).collect(),
             until: side.until.iter().map(&mut name).collect(),
             ignore_first: side.ignore_first,
+            nth: side.nth,
             holding: side.holding.clone(),
             within: side.within.clone(),
             when: side.when.clone(),

@@ -16,3 +16,4 @@ mod futex;
 mod meeting;
 mod point;
 mod register;
+mod visits;

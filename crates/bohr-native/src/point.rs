@@ -4,6 +4,7 @@ use crate::board::Counters;
 use crate::condition;
 use crate::futex::{Lock, now, wait, wake};
 use crate::meeting::Meeting;
+use crate::visits::VisitsByThread;
 use bohr_event::breakpoint::{Breakpoint, Counter, MOST_SIDES, same_memory};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -34,6 +35,8 @@ pub struct Point {
     counters: Counters,
     /// Visits of each side.
     visits: [AtomicU64; MOST_SIDES],
+    /// The same by thread.
+    own_visits: [VisitsByThread; MOST_SIDES],
     lock: Lock,
     places: [Place; MOST_WAITING],
     meetings: [Meeting; MOST_MEETINGS],
@@ -55,6 +58,7 @@ impl Point {
             breakpoint,
             counters,
             visits: [const { AtomicU64::new(0) }; MOST_SIDES],
+            own_visits: [const { VisitsByThread::new() }; MOST_SIDES],
             lock: Lock::new(),
             places: [const {
                 Place {
@@ -75,7 +79,8 @@ impl Point {
         let counts = |side: &usize| {
             let before = self.visits[*side].fetch_add(1, Ordering::Relaxed);
             let place = &self.breakpoint.sides[*side];
-            before >= place.ignore_first && condition::holds(place)
+            let counts = |nth: u64| self.own_visits[*side].count() == nth;
+            before >= place.ignore_first && place.nth.is_none_or(counts) && condition::holds(place)
         };
         let mut open = [0; MOST_SIDES];
         let mut count = 0;

@@ -8,7 +8,7 @@
 //! if any schedule of the others brings it.
 
 use crate::{Decision, Grant, Strategy, View, report};
-use alloc::{boxed::Box, vec, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 use bohr_event::breakpoint::{Breakpoint, Counts, Side, same_memory};
 use bohr_event::{ChoiceKind, EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 
@@ -28,6 +28,8 @@ struct Standing {
     inside: Option<(usize, usize, u32)>,
     /// Locks that it holds.
     locks: Vec<u64>,
+    /// Its visits, by breakpoint and side.
+    visits: BTreeMap<(usize, usize), u64>,
 }
 
 /// See the module.
@@ -185,10 +187,18 @@ impl<'a> Postponing<'a> {
     /// Whether a visit of a side counts.
     fn counts_at(&mut self, thread: ThreadIndex, number: usize, side: usize) -> bool {
         self.visits[number][side] += 1;
+        let own = self
+            .thread(thread)
+            .visits
+            .entry((number, side))
+            .or_default();
+        *own += 1;
+        let own = *own;
         let wanted = &self.breakpoints[number].sides[side];
         let locks = &self.threads[thread.position()].locks;
         let holds = wanted.holding.iter().all(|lock| locks.contains(lock));
-        holds && self.visits[number][side] > wanted.ignore_first
+        let its_turn = wanted.nth.is_none_or(|nth| nth == own);
+        holds && its_turn && self.visits[number][side] > wanted.ignore_first
     }
 
     fn meet(&mut self, number: usize, partners: &[ThreadIndex]) {

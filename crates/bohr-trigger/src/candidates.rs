@@ -23,8 +23,8 @@ pub struct Candidate {
     pub until: Option<Moment>,
     /// Whether all are about to touch the same.
     pub same_object: bool,
-    /// For each side, how often its place was visited before in the failing run.
-    pub visits: Vec<u64>,
+    /// For each side, which of its thread's visits of the place it is, from 1.
+    pub nth: Vec<u64>,
 }
 
 /// What a failure takes, and the ways in which breakpoints can bring it about,
@@ -79,12 +79,12 @@ impl Workshop<'_> {
     /// Everybody stands before what it waits for.
     fn circle(&self, links: &[Link]) -> Demand {
         let sides: Vec<Moment> = links.iter().map(|link| self.attempt(&link.waits)).collect();
-        let visits = sides.iter().map(|side| self.visits(side)).collect();
+        let nth = sides.iter().map(|side| nth(&[self.run], side)).collect();
         let candidate = Candidate {
             sides,
             until: None,
             same_object: false,
-            visits,
+            nth,
         };
         Demand {
             candidates: vec![candidate],
@@ -169,7 +169,7 @@ impl Workshop<'_> {
                 }
                 let candidate = Candidate {
                     same_object: touch(&first.operation, &second.operation),
-                    visits: vec![self.visits(first), self.visits(second)],
+                    nth: vec![nth(runs, first), nth(runs, second)],
                     sides: vec![first.clone(), second.clone()],
                     until: None,
                 };
@@ -232,14 +232,18 @@ impl Workshop<'_> {
         }
         held
     }
+}
 
-    /// How often anybody came by the place of a moment before it.
-    fn visits(&self, moment: &Moment) -> u64 {
-        let end = moment.position(self.run).unwrap_or(self.run.steps.len());
-        let place = moment.operation.place;
-        let before = self.run.steps[..end].iter();
-        before.filter(|step| step.operation.place == place).count() as u64
-    }
+/// Which of its thread's visits of its place a moment is, from 1.
+fn nth(runs: &[&Recorded], moment: &Moment) -> u64 {
+    let known = |run: &&&Recorded| run.events_of(&moment.thread).count() as u64 >= moment.number;
+    let place = moment.operation.place;
+    runs.iter().find(known).map_or(1, |run| {
+        let before = run.events_of(&moment.thread).take(moment.number as usize);
+        1 + before
+            .filter(|(_, operation)| operation.place == place)
+            .count() as u64
+    })
 }
 
 /// Whether two operations are about the same memory or lock.

@@ -23,7 +23,7 @@ pub enum ExpressionError {
     Place(String),
     /// Not a refinement.
     #[error(
-        "`{0}` is not a refinement; expected ignore-first N, holding MUTEX, within FUNCTION or VARIABLE >= NUMBER"
+        "`{0}` is not a refinement; expected ignore-first N, nth N, holding MUTEX, within FUNCTION or VARIABLE >= NUMBER"
     )]
     Refinement(String),
     /// Not an option.

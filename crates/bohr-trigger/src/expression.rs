@@ -5,7 +5,8 @@
 //! side       = place [ ".." place ] [ "(" refinement { "," refinement } ")" ]
 //! place      = FILE ":" LINE [ "#" N ]          the N-th site of a line; the first
 //!            | FUNCTION "#" N                   the N-th site of a function
-//! refinement = "ignore-first" N                 the first N visits pass
+//! refinement = "ignore-first" N                 the first N visits pass, whoever comes
+//!            | "nth" N                          only the N-th visit of each thread counts
 //!            | "holding" NAME                   a mutex that the thread holds
 //!            | "within" FUNCTION                somewhere up its stack
 //!            | NAME relation NUMBER             a global variable, compared
@@ -96,6 +97,8 @@ pub enum Place {
 pub enum Refinement {
     /// So many visits pass.
     IgnoreFirst(u64),
+    /// Only this visit of each thread counts, from 1.
+    Nth(u64),
     /// A global mutex that the thread has to hold.
     Holding(String),
     /// A function that it has to be called from.
@@ -174,6 +177,7 @@ impl fmt::Display for Refinement {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refinement::IgnoreFirst(count) => write!(out, "ignore-first {count}"),
+            Refinement::Nth(number) => write!(out, "nth {number}"),
             Refinement::Holding(lock) => write!(out, "holding {lock}"),
             Refinement::Within(function) => write!(out, "within {function}"),
             Refinement::When(name, relation, value) => {

@@ -6,16 +6,19 @@
 #![forbid(unsafe_code)]
 
 mod candidates;
+mod conflicts;
 mod error;
 mod expression;
 mod lockset;
 mod parse;
+pub mod patch;
 mod places;
 mod resolve;
 
 pub use candidates::{Candidate, Demand, demands};
+pub use conflicts::{Conflict, Contention, conflicts};
 pub use error::{ExpressionError, PlaceError};
-pub use expression::{Expression, Place, Refinement, Side};
+pub use expression::{Expression, PAUSE, Place, Refinement, SETTLE, Side};
 pub use lockset::find_never_meeting;
 pub use places::Places;
 pub use resolve::{Symbol, Symbols, resolve};

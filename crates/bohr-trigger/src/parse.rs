@@ -123,6 +123,7 @@ fn refinement(text: &str) -> Result<Refinement, ExpressionError> {
     }
     match text.split_once(char::is_whitespace) {
         Some(("ignore-first", count)) => Ok(Refinement::IgnoreFirst(number(count.trim())?)),
+        Some(("nth", number_text)) => Ok(Refinement::Nth(number(number_text.trim())?)),
         Some(("holding", lock)) => Ok(Refinement::Holding(lock.trim().to_string())),
         Some(("within", function)) => Ok(Refinement::Within(function.trim().to_string())),
         _ => Err(wrong()),
@@ -203,6 +204,7 @@ mod tests {
         let sign = prop::sample::select(Relation::SIGNS.to_vec());
         prop_oneof![
             any::<u64>().prop_map(Refinement::IgnoreFirst),
+            any::<u64>().prop_map(Refinement::Nth),
             name().prop_map(Refinement::Holding),
             name().prop_map(Refinement::Within),
             (name(), sign, any::<i64>())

@@ -147,13 +147,16 @@ impl<'a> Places<'a> {
         own.into_iter().map(str::to_string).collect()
     }
 
-    /// The name of a site, in the author's own lines if it can be; `None` for a
-    /// site that cannot be told by a line.
+    /// The name of a site, in the author's own lines if it can be, in a
+    /// library's if not; `None` for a site that cannot be told by a line.
     #[must_use]
     pub fn name(&self, site: u32) -> Option<Place> {
         let function = self.program.site(SiteNumber::new(site as usize))?.function;
-        let mut frames = frames(self.program, site);
-        let frame = frames.find(|frame| frame.file.is_some_and(|file| !is_library(file)))?;
+        // The innermost line of the author's, or the line of the library that is
+        // the least likely to be in other functions as well: the outermost.
+        let own = |frame: &Frame<'_>| frame.file.is_some_and(|file| !is_library(file));
+        let frame = frames(self.program, site).find(own);
+        let frame = frame.or_else(|| frames(self.program, site).last())?;
         let file = frame.file?;
         let sites = self.lines.get(&(file, frame.line))?.get(&function)?;
         let position = sites.iter().position(|known| *known == site)?;

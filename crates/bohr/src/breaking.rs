@@ -1,5 +1,7 @@
 //! `bohr break`: breakpoints that reproduce a failure with real threads.
 
+mod artefacts;
+mod conflicts;
 mod from;
 mod laboratory;
 mod measured;
@@ -20,10 +22,13 @@ pub struct Args {
 enum Command {
     /// From a bug: the fewest breakpoints with which it comes every time.
     From(from::Args),
+    /// From nothing but the program: which conflict between threads is to blame.
+    Conflicts(conflicts::Args),
 }
 
 pub fn run(args: &Args) -> Outcome {
     match &args.command {
         Command::From(args) => from::run(args),
+        Command::Conflicts(args) => conflicts::run(args),
     }
 }

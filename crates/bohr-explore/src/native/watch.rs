@@ -3,6 +3,7 @@
 use super::ending::Ending;
 use super::stall::{Stall, Standstill};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -22,7 +23,10 @@ pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<(Ending, In
     let mut still: Option<(Instant, Standstill)> = None;
     loop {
         let slice = Timespec::try_from(SLICE).expect("a short time");
-        poll(&mut [PollFd::new(&exited, PollFlags::IN)], Some(&slice))?;
+        match poll(&mut [PollFd::new(&exited, PollFlags::IN)], Some(&slice)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
         let now = Instant::now();
         if let Some(status) = child.try_wait()? {
             return Ok((ending(status), now));

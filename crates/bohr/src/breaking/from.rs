@@ -1,10 +1,11 @@
 //! `bohr break from`: the fewest breakpoints with which a bug comes every time
 //! (methodology I of the paper, made automatic).
 
+use super::artefacts;
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{choices, search, words};
-use super::tune::tune;
+use super::search::{Found, choices, search};
+use super::tune::{Step, tune, verify};
 use crate::control::breakpoints::Finder;
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::explain::find_out;
@@ -17,7 +18,7 @@ use bohr_explore::native::Native;
 use bohr_trigger::demands;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub struct Args {
     /// Native runs that a set is verified by.
     #[arg(long, value_name = "N", default_value_t = 100)]
     runs: usize,
+    /// Folder for the patch and the regression test.
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    output: PathBuf,
     /// Longest time for simplifying and for explaining, as in 10s or 5m.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     time: Duration,
@@ -100,17 +104,23 @@ pub fn run(args: &Args) -> Outcome {
     bar.finish_and_clear();
     let found = found.filter(|found| found.measured.failures > 0);
     let found = found.ok_or(BreakError::NothingWorks)?;
-    let (found, steps) = tune(found, &laboratory, &mut |step| {
-        eprintln!(
-            "bohr: {}: fails in {:.0} % of runs, {:.4} s each{}",
-            step.what,
-            step.probability * 100.0,
-            step.seconds,
-            if step.kept { "" } else { ", not kept" }
-        );
-    })?;
-    let breakpoints = words(&found.set);
+    let (found, mut steps) = tune(found, &laboratory, &mut tell_step)?;
+    let (found, further) = verify(found, args.runs, ENOUGH, &laboratory, &mut tell_step)?;
+    steps.extend(further);
+    let Found {
+        set: breakpoints,
+        measured,
+    } = found;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
+    let name = program.file_stem().unwrap_or_default().to_string_lossy();
+    let artefacts = match artefacts::write(&name, &breakpoints, &bug, &args.output)? {
+        Ok(artefacts) => Some(artefacts),
+        Err(error) => {
+            eprintln!("bohr: no patch: {error}");
+            None
+        }
+    };
+    let (patch, test) = artefacts.map(|one| (one.patch, one.test)).unzip();
     let report = Report {
         program: program
             .file_name()
@@ -119,14 +129,24 @@ pub fn run(args: &Args) -> Outcome {
             .into_owned(),
         lines: finder.lines(),
         kind: kind(&explained.explanation),
-        measured: laboratory.native(&breakpoints, args.runs, true)?,
+        measured,
         normal: laboratory.native(&[], args.runs.min(20), true)?,
         breakpoints,
         steps,
-        patch: None,
-        test: None,
+        patch,
+        test,
     };
     tell(args, &report)
+}
+
+fn tell_step(step: &Step) {
+    eprintln!(
+        "bohr: {}: fails in {:.0} % of runs, {:.4} s each{}",
+        step.what,
+        step.probability * 100.0,
+        step.seconds,
+        if step.kept { "" } else { ", not kept" }
+    );
 }
 
 fn tell(args: &Args, report: &Report) -> Result<ExitCode, Failure> {

@@ -4,10 +4,11 @@
 use super::measured::Measured;
 use crate::control::breakpoints::{Finder, under_control};
 use crate::outcome::Failure;
+use bohr_event::breakpoint::Counts;
 use bohr_explore::bug_file::Bug;
 use bohr_explore::native::{Native, NativeRun, shows};
 use bohr_explore::{Trials, Voice};
-use bohr_schedule::{Plan, Rule};
+use bohr_schedule::{Plan, Rule, read_report};
 use bohr_trigger::Expression;
 use std::time::Duration;
 
@@ -21,9 +22,18 @@ pub struct Laboratory<'l, 't> {
     pub limit: Duration,
 }
 
+/// What runs under control make of a set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Promise {
+    /// How many show the bug.
+    pub failing: u64,
+    /// Threads that were postponed and met nobody.
+    pub in_vain: u64,
+}
+
 impl Laboratory<'_, '_> {
-    /// The share of runs under control that show the bug, of one for each seed.
-    pub fn controlled(&mut self, set: &[Expression], seeds: u64) -> Result<f64, Failure> {
+    /// Makes a run under control for each seed.
+    pub fn controlled(&mut self, set: &[Expression], seeds: u64) -> Result<Promise, Failure> {
         let found = self.finder.find(set)?;
         let atlas = self.trials.atlas();
         let program = &atlas.models()[0].identity;
@@ -32,11 +42,14 @@ impl Laboratory<'_, '_> {
             breakpoints,
             ..Plan::new(Rule::Random)
         };
-        let mut failing = 0;
+        let mut promise = Promise::default();
         for seed in 0..seeds {
-            failing += u64::from(self.trials.run(&plan, seed)?.same);
+            let trial = self.trials.run(&plan, seed)?;
+            let counts: Vec<Counts> = read_report(&trial.learnt).unwrap_or_default();
+            promise.failing += u64::from(trial.same);
+            promise.in_vain += counts.iter().map(|counts| counts.timed_out).sum::<u64>();
         }
-        Ok(failing as f64 / seeds as f64)
+        Ok(promise)
     }
 
     /// Runs natively, so many times; fewer if the first few show that it is no

@@ -8,8 +8,9 @@ use super::measured::Measured;
 use crate::outcome::Failure;
 use bohr_event::PlaceNumber;
 use bohr_event::control::LoadedObject;
-use bohr_trigger::{Candidate, Demand, Expression, Places, Side};
+use bohr_trigger::{Candidate, Demand, Expression, Places, Refinement, Side};
 use indicatif::ProgressBar;
+use std::cmp::Reverse;
 
 /// Most breakpoints of a set.
 const LARGEST: usize = 3;
@@ -18,56 +19,67 @@ const LARGEST: usize = 3;
 const CANDIDATES: usize = 12;
 
 /// Sets of each size that are looked at under control.
-const SETS: usize = 48;
+const SETS: usize = 96;
 
 /// Sets of each size that are tried natively.
 const NATIVE_SETS: usize = 6;
 
 /// Runs under control per set.
-const SEEDS: u64 = 16;
+const SEEDS: u64 = 10;
 
 /// Native runs per set.
 pub const RUNS: usize = 10;
 
-/// A candidate, in words; its sides carry how often their places were visited
-/// before.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    pub expression: Expression,
-    pub visits: Vec<u64>,
-}
-
 /// What came of the search.
 pub struct Found {
-    pub set: Vec<Choice>,
+    pub set: Vec<Expression>,
     pub measured: Measured,
 }
 
-/// The candidates of each demand in words, as far as they have any.
+/// The candidates of each demand in words, as far as they have any, and refined
+/// to the very visits that they are about.
 pub fn choices(
     demands: &[Demand],
     places: &Places<'_>,
     objects: &[LoadedObject],
-) -> Vec<Vec<Choice>> {
-    let mut all: Vec<Vec<Choice>> = Vec::new();
+) -> Vec<Vec<Expression>> {
+    let mut all: Vec<Vec<Expression>> = Vec::new();
     for demand in demands {
-        let mut choices: Vec<Choice> = Vec::new();
-        for candidate in &demand.candidates {
+        let mut choices: Vec<Expression> = Vec::new();
+        for candidate in demand.candidates.iter().take(CANDIDATES) {
             let Some(expression) = expression(candidate, places, objects) else {
                 continue;
             };
-            if !choices.iter().any(|known| known.expression == expression) {
-                choices.push(Choice {
-                    expression,
-                    visits: candidate.visits.clone(),
-                });
+            for variant in variants(&expression, &candidate.nth) {
+                if !choices.contains(&variant) {
+                    choices.push(variant);
+                }
             }
         }
-        choices.truncate(CANDIDATES);
         all.push(choices);
     }
     all.retain(|choices| !choices.is_empty());
     all
+}
+
+/// As it is; with the last side's visit counted; with everybody's.
+fn variants(expression: &Expression, nth: &[u64]) -> Vec<Expression> {
+    let last = expression.sides.len() - 1;
+    let counted = |is_counted: &dyn Fn(usize) -> bool| {
+        let mut variant = expression.clone();
+        let sides = variant.sides.iter_mut().zip(nth).enumerate();
+        for (_, (side, nth)) in sides.filter(|(position, _)| is_counted(*position)) {
+            side.refinements.push(Refinement::Nth(*nth));
+        }
+        variant
+    };
+    let mut variants = vec![expression.clone()];
+    if nth.iter().any(|nth| *nth > 1) {
+        variants.push(counted(&|side| side == last));
+        variants.push(counted(&|side| side == 0));
+        variants.push(counted(&|_| true));
+    }
+    variants
 }
 
 fn expression(
@@ -94,51 +106,72 @@ fn expression(
 /// The smallest set that shows the bug in every one of a few native runs, or else
 /// the best there is.
 pub fn search(
-    choices: &[Vec<Choice>],
+    choices: &[Vec<Expression>],
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
 ) -> Result<Option<Found>, Failure> {
     let mut best: Option<Found> = None;
     for size in 1..=LARGEST.min(choices.len()) {
-        let mut ranked: Vec<(f64, Vec<Choice>)> = Vec::new();
-        for set in sets(choices, size) {
+        let ranked = ranked(sets(choices, size), laboratory, bar)?;
+        for set in ranked.into_iter().take(NATIVE_SETS) {
             bar.inc(1);
-            let words: Vec<Expression> = words(&set);
-            let share = match laboratory.controlled(&words, SEEDS) {
-                Ok(share) => share,
-                // A pair that can never meet is no candidate.
-                Err(_) if laboratory.finder.find(&words).is_err() => continue,
-                Err(failure) => return Err(failure),
-            };
-            ranked.push((share, set));
-        }
-        ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
-        for (_, set) in ranked.into_iter().take(NATIVE_SETS) {
-            bar.inc(1);
-            let measured = laboratory.native(&words(&set), RUNS, false)?;
-            let sure = measured.failures as usize == RUNS;
-            let better = |best: &Found| measured.probability() > best.measured.probability();
-            if best.as_ref().is_none_or(better) {
-                best = Some(Found { set, measured });
+            let measured = laboratory.native(&set, RUNS, false)?;
+            let found = Found { set, measured };
+            if best.as_ref().is_none_or(|best| found.is_better_than(best)) {
+                best = Some(found);
             }
-            if sure {
+            // Nothing can be better than one that never waits in vain.
+            let ideal = |best: &Found| best.is_sure() && best.measured.timed_out == 0;
+            if best.as_ref().is_some_and(ideal) {
                 return Ok(best);
             }
+        }
+        if best.as_ref().is_some_and(Found::is_sure) {
+            return Ok(best);
         }
     }
     Ok(best)
 }
 
-/// The breakpoints of a set.
-pub fn words(set: &[Choice]) -> Vec<Expression> {
-    set.iter().map(|choice| choice.expression.clone()).collect()
+impl Found {
+    fn is_sure(&self) -> bool {
+        self.measured.failures as usize == RUNS
+    }
+
+    /// More certain, or as certain and quicker.
+    fn is_better_than(&self, other: &Found) -> bool {
+        let (own, others) = (&self.measured, &other.measured);
+        let quicker = own.median_time() < others.median_time();
+        own.probability() > others.probability()
+            || (own.probability() == others.probability() && quicker)
+    }
+}
+
+/// Sets by what runs under control make of them, the most promising first.
+fn ranked(
+    sets: Vec<Vec<Expression>>,
+    laboratory: &mut Laboratory<'_, '_>,
+    bar: &ProgressBar,
+) -> Result<Vec<Vec<Expression>>, Failure> {
+    let mut ranked = Vec::new();
+    for set in sets {
+        bar.inc(1);
+        match laboratory.controlled(&set, SEEDS) {
+            Ok(promise) => ranked.push((promise, set)),
+            // A pair that can never meet is no candidate.
+            Err(_) if laboratory.finder.find(&set).is_err() => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    ranked.sort_by_key(|(promise, _)| (Reverse(promise.failing), promise.in_vain));
+    Ok(ranked.into_iter().map(|(_, set)| set).collect())
 }
 
 /// Sets of one candidate for each of so many demands, those with the most direct
 /// candidates first.
-fn sets(choices: &[Vec<Choice>], size: usize) -> Vec<Vec<Choice>> {
-    let mut sets: Vec<(usize, Vec<Choice>)> = vec![(0, Vec::new())];
-    let mut complete: Vec<(usize, Vec<Choice>)> = Vec::new();
+fn sets(choices: &[Vec<Expression>], size: usize) -> Vec<Vec<Expression>> {
+    let mut sets: Vec<(usize, Vec<Expression>)> = vec![(0, Vec::new())];
+    let mut complete: Vec<(usize, Vec<Expression>)> = Vec::new();
     for demand in choices {
         let mut longer = Vec::new();
         for (cost, set) in &sets {

@@ -4,17 +4,13 @@
 
 use super::laboratory::Laboratory;
 use super::measured::Measured;
-use super::search::{Choice, Found, RUNS, words};
+use super::search::{Found, RUNS};
 use crate::outcome::Failure;
-use bohr_trigger::{Expression, Refinement};
+use bohr_trigger::{Expression, PAUSE};
 use std::time::Duration;
 
 /// Pauses shorter than the ordinary one, for sets that hold threads up in vain.
-const SHORTER: [Duration; 3] = [
-    Duration::from_millis(30),
-    Duration::from_millis(10),
-    Duration::from_millis(3),
-];
+const SHORTER: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis(10)];
 
 /// Pauses after the ordinary one.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
@@ -48,22 +44,50 @@ pub fn tune(
         if is_sure(&found.measured) {
             break;
         }
-        let longer = changed(&found.set, |_, expression| expression.pause = pause);
+        let longer = changed(&found.set, |expression| expression.pause = pause);
         tuning.attempt(&mut found, &format!("pause {pause:?}"), longer)?;
     }
-    for (what, refined) in refinements(&found.set) {
-        if found.measured.timed_out == 0 && is_sure(&found.measured) {
-            break;
-        }
-        tuning.attempt(&mut found, &what, refined)?;
+    if found.measured.timed_out > 0 || !is_sure(&found.measured) {
+        let once = changed(&found.set, |expression| expression.at_most = Some(1));
+        tuning.attempt(&mut found, "at-most 1", once)?;
     }
     for pause in SHORTER {
         if found.measured.timed_out == 0 {
             break;
         }
-        let shorter = changed(&found.set, |_, expression| expression.pause = pause);
+        let shorter = changed(&found.set, |expression| expression.pause = pause);
         if !tuning.attempt(&mut found, &format!("pause {pause:?}"), shorter)? {
             break;
+        }
+    }
+    Ok((found, tuning.steps))
+}
+
+/// Makes many runs; if too few of them fail, many more with longer pauses.
+pub fn verify(
+    mut found: Found,
+    runs: usize,
+    enough: f64,
+    laboratory: &Laboratory<'_, '_>,
+    told: &mut dyn FnMut(&Step),
+) -> Result<(Found, Vec<Step>), Failure> {
+    let mut tuning = Tuning {
+        laboratory,
+        told,
+        steps: Vec::new(),
+    };
+    found.measured = laboratory.native(&found.set, runs, true)?;
+    for pause in [PAUSE].into_iter().chain(PAUSES) {
+        let longer = found.set.iter().any(|expression| expression.pause < pause);
+        if found.measured.probability() >= enough || !longer {
+            continue;
+        }
+        let set = changed(&found.set, |expression| expression.pause = pause);
+        let measured = laboratory.native(&set, runs, true)?;
+        let kept = measured.probability() > found.measured.probability();
+        tuning.tell(&format!("{runs} runs, pause {pause:?}"), &measured, kept);
+        if kept {
+            found = Found { set, measured };
         }
     }
     Ok((found, tuning.steps))
@@ -82,9 +106,9 @@ impl Tuning<'_, '_, '_> {
         &mut self,
         found: &mut Found,
         what: &str,
-        set: Vec<Choice>,
+        set: Vec<Expression>,
     ) -> Result<bool, Failure> {
-        let measured = self.laboratory.native(&words(&set), RUNS, true)?;
+        let measured = self.laboratory.native(&set, RUNS, true)?;
         let surer = measured.probability() > found.measured.probability();
         let quicker = measured.median_time() < found.measured.median_time();
         let as_sure = measured.probability() >= found.measured.probability();
@@ -113,33 +137,8 @@ fn is_sure(measured: &Measured) -> bool {
 }
 
 /// The same set with every breakpoint changed.
-fn changed(set: &[Choice], change: impl Fn(&Choice, &mut Expression)) -> Vec<Choice> {
-    let one = |choice: &Choice| {
-        let mut expression = choice.expression.clone();
-        change(choice, &mut expression);
-        Choice {
-            expression,
-            visits: choice.visits.clone(),
-        }
-    };
-    set.iter().map(one).collect()
-}
-
-/// Finer predicates to try.
-fn refinements(set: &[Choice]) -> Vec<(String, Vec<Choice>)> {
-    let ignoring = changed(set, |choice, expression| {
-        for (side, visits) in expression.sides.iter_mut().zip(&choice.visits) {
-            if *visits > 0 {
-                side.refinements.push(Refinement::IgnoreFirst(*visits));
-            }
-        }
-    });
-    let once = changed(set, |_, expression| expression.at_most = Some(1));
-    let both = changed(&ignoring, |_, expression| expression.at_most = Some(1));
-    let mut all = vec![("at-most 1".to_string(), once)];
-    if words(&ignoring) != words(set) {
-        all.push(("ignore-first".to_string(), ignoring));
-        all.push(("ignore-first, at-most 1".to_string(), both));
-    }
-    all
+fn changed(set: &[Expression], change: impl Fn(&mut Expression)) -> Vec<Expression> {
+    let mut set = set.to_vec();
+    set.iter_mut().for_each(change);
+    set
 }

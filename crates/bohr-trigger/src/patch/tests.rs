@@ -1,0 +1,98 @@
+//! What a patch looks like, and that it says where things go.
+
+use super::*;
+
+const PROGRAM: &str = "\
+#include <stdio.h>
+
+static int balance;
+
+void *deposit(void *amount) {
+    int seen = balance;
+    balance = seen + 1;
+    return amount;
+}
+";
+
+/// The text with the insertions in it.
+fn inserted(text: &str, insertions: &[Insertion]) -> String {
+    let mut insertions = insertions.to_vec();
+    insertions.sort_by_key(|insertion| insertion.before);
+    let mut result = String::new();
+    let mut next = insertions.iter().peekable();
+    for (position, line) in text.lines().enumerate() {
+        while let Some(insertion) = next.next_if(|one| one.before as usize <= position + 1) {
+            result += &insertion.text;
+            result.push('\n');
+        }
+        result += line;
+        result.push('\n');
+    }
+    for insertion in next {
+        result += &insertion.text;
+        result.push('\n');
+    }
+    result
+}
+
+fn patch(breakpoint: &str) -> String {
+    let sources = BTreeMap::from([("bank.c".to_string(), PROGRAM.to_string())]);
+    let set = [breakpoint.parse().unwrap()];
+    let changes = insertions("bank", &set, &sources).unwrap();
+    let text = &sources["bank.c"];
+    let diff = unified("bank.c", text, &changes["bank.c"]);
+    let added = diff.lines().filter(|line| line.starts_with('+')).count() - 1;
+    let longer = inserted(text, &changes["bank.c"]);
+    assert_eq!(longer.lines().count(), text.lines().count() + added);
+    diff
+}
+
+#[test]
+fn sides_at_one_place_take_turns() {
+    let diff = patch("bank.c:7 -> bank.c:7 at-most 1");
+    assert_eq!(
+        diff,
+        "--- a/bank.c\n+++ b/bank.c\n\
+         @@ -1,3 +1,4 @@\n+#include \"bohr_break.h\"\n #include <stdio.h>\n \n static int balance;\n\
+         @@ -4,6 +5,7 @@\n \n void *deposit(void *amount) {\n     int seen = balance;\n\
+         +    { static unsigned bohr_side; (void)BOHR_BREAK_REACH(\"bank-1\", \
+         __atomic_fetch_add(&bohr_side, 1, __ATOMIC_RELAXED) % 2, NULL, .pause = 100, .at_most = 1); }\n \
+            balance = seen + 1;\n     return amount;\n }\n"
+    );
+}
+
+#[test]
+fn what_the_library_cannot_say_is_refused() {
+    let sources = BTreeMap::from([("bank.c".to_string(), PROGRAM.to_string())]);
+    let refused = |text: &str| {
+        let set = [text.parse().unwrap()];
+        insertions("bank", &set, &sources).unwrap_err()
+    };
+    assert_eq!(
+        refused("deposit#1 -> bank.c:7"),
+        PatchError::NoLine("deposit#1".into())
+    );
+    assert_eq!(
+        refused("bank.c:7 -> b.c:7"),
+        PatchError::NoSource("b.c".into())
+    );
+    assert_eq!(
+        refused("bank.c:7 (holding lock) -> bank.c:6"),
+        PatchError::Unspeakable("holding lock".into())
+    );
+}
+
+#[test]
+fn sides_of_rust_share_a_static() {
+    let text = "fn main() {\n    f();\n    g();\n}\n";
+    let sources = BTreeMap::from([("src/main.rs".to_string(), text.to_string())]);
+    let set = ["src/main.rs:2 -> src/main.rs:3 pause 1s".parse().unwrap()];
+    let changes = insertions("p", &set, &sources).unwrap();
+    assert_eq!(
+        inserted(text, &changes["src/main.rs"]),
+        "fn main() {\n    BOHR_BREAK_1.reach(0, &BOHR_BREAK_1);\n    f();\n    \
+         BOHR_BREAK_1.reach(1, &BOHR_BREAK_1);\n    g();\n}\n\n\
+         static BOHR_BREAK_1: bohr_break::Breakpoint =\n    \
+         bohr_break::Breakpoint::conflict(\"p-1\").pause(std::time::Duration::from_millis(1000));\n"
+    );
+}

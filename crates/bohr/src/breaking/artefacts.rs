@@ -1,0 +1,88 @@
+//! What is left behind: a patch of the user's sources and a regression test.
+
+use crate::outcome::Failure;
+use bohr_event::FailureKind;
+use bohr_explore::bug_file::Bug;
+use bohr_explore::{ExploreError, write_whole};
+use bohr_trigger::patch::{Language, PatchError, TestCase, insertions, regression_test, unified};
+use bohr_trigger::{Expression, Place};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Seconds after which the regression test takes a run for stuck.
+const PATIENCE: u64 = 10;
+
+/// The files, where they were written.
+pub struct Artefacts {
+    pub patch: PathBuf,
+    pub test: PathBuf,
+}
+
+/// Writes the patch and the test into a folder. The patch is relative to `root`,
+/// or to the current folder.
+pub fn write(
+    name: &str,
+    set: &[Expression],
+    bug: &Bug,
+    folder: &Path,
+) -> Result<Result<Artefacts, PatchError>, Failure> {
+    let sources = sources(set);
+    let changes = match insertions(name, set, &sources) {
+        Ok(changes) => changes,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut patch = String::new();
+    let mut language = Language::C;
+    for (file, insertions) in &changes {
+        patch += &unified(&relative(file), &sources[file], insertions);
+        language = Language::of(file).unwrap_or(language);
+    }
+    let kind = &bug.signature.kind;
+    let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+    let test = regression_test(&TestCase {
+        name,
+        language,
+        arguments: bug.invocation.arguments.iter().map(text).collect(),
+        exit_code: bug.oracle.exit_code,
+        patience: PATIENCE,
+        perturb: matches!(kind, FailureKind::UseAfterFree | FailureKind::DoubleFree),
+    });
+    let extension = match language {
+        Language::Rust => "rs",
+        Language::C | Language::Cpp => "sh",
+    };
+    let artefacts = Artefacts {
+        patch: folder.join(format!("{name}.patch")),
+        test: folder.join(format!("{name}.{extension}")),
+    };
+    for (path, text) in [(&artefacts.patch, &patch), (&artefacts.test, &test)] {
+        write_whole(path, text.as_bytes()).map_err(|source| ExploreError::File {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(Ok(artefacts))
+}
+
+/// The files that a set names, as far as they can be read.
+fn sources(set: &[Expression]) -> BTreeMap<String, String> {
+    let sides = set.iter().flat_map(|expression| &expression.sides);
+    let mut sources = BTreeMap::new();
+    for side in sides {
+        if let Place::Line { file, .. } = &side.at
+            && let Ok(text) = std::fs::read_to_string(file)
+        {
+            sources.insert(file.clone(), text);
+        }
+    }
+    sources
+}
+
+/// A file's name for a patch: from the current folder if it lies in it, or else
+/// its whole path.
+fn relative(file: &str) -> String {
+    let path = Path::new(file);
+    let here = std::env::current_dir().unwrap_or_default();
+    let short = path.strip_prefix(&here).unwrap_or(path);
+    short.to_string_lossy().trim_start_matches('/').to_string()
+}

@@ -1,0 +1,151 @@
+//! Breakpoints without touching the source: real threads meet where the command
+//! line says, controlled ones too, and what cannot be is refused with what could.
+
+mod controlled;
+
+use controlled::{Ended, Folder, read_source};
+use serde_json::Value;
+
+/// Where the n-th line of a program that holds these words is.
+fn line(name: &str, words: &str, nth: usize) -> String {
+    let source = read_source(name);
+    let mut lines = source.lines().enumerate();
+    let found = lines
+        .by_ref()
+        .filter(|(_, line)| line.contains(words))
+        .nth(nth);
+    format!("{name}.c:{}", 1 + found.expect("a line of the program").0)
+}
+
+fn run(folder: &Folder, how: &[&str], breakpoint: &str) -> Ended {
+    let words = ["run", "--json", "--break", breakpoint];
+    folder.bohr(&[&words[..], how, &["--", "./program"]].concat())
+}
+
+fn hits(told: &Value) -> u64 {
+    told["breakpoints"][0]["hits"]
+        .as_u64()
+        .expect("a number of hits")
+}
+
+/// Both have read; whoever writes second loses the other's update.
+fn lost_update() -> String {
+    let second = line("lost_update", "pthread_mutex_lock(&lock)", 1);
+    format!("{second} -> {second} if same-object")
+}
+
+#[test]
+fn an_update_is_lost_in_every_native_run() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    for _ in 0..20 {
+        let told = run(&folder, &["--native"], &lost_update()).expect(1).json();
+        assert_eq!(hits(&told), 1, "{told}");
+        assert_eq!(told["exit_code"], Value::Null, "{told}");
+    }
+}
+
+#[test]
+fn the_scheduler_honours_the_same_breakpoint() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    for seed in 0..20 {
+        let seed = seed.to_string();
+        let told = run(&folder, &["--seed", &seed], &lost_update())
+            .expect(1)
+            .json();
+        assert_eq!(
+            (hits(&told), &told["kind"]),
+            (1, &"assertion".into()),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_repaired_program_passes_and_nobody_waits_for_good() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &["-DFIXED"]);
+    let place = line("lost_update", "pthread_mutex_unlock(&lock)", 1);
+    let told = run(
+        &folder,
+        &["--native"],
+        &format!("{place} -> lost_update.c:10 pause 20ms"),
+    );
+    assert_eq!(hits(&told.expect(0).json()), 0);
+}
+
+#[test]
+fn a_deadlock_is_told_from_a_notification_that_does_not_come() {
+    let folder = Folder::empty();
+    folder.build("crossed_locks", &[]);
+    let second = |nth| line("crossed_locks", "pthread_mutex_lock", nth);
+    let crossed = format!("{} -> {}", second(1), second(3));
+    let told = run(&folder, &["--native"], &crossed).expect(1);
+    let ending = told.json()["ending"].to_string();
+    assert!(ending.contains("2 threads wait for each other"), "{ending}");
+    folder.build("missed_signal", &[]);
+    let early = format!(
+        "{} -> {}",
+        line("missed_signal", "pthread_cond_signal", 0),
+        line("missed_signal", "pthread_cond_wait", 0)
+    );
+    let told = run(&folder, &["--native"], &early).expect(1);
+    let ending = told.json()["ending"].to_string();
+    assert!(ending.contains("nobody is left to wake them"), "{ending}");
+}
+
+#[test]
+fn refinements_hold_threads_up_only_where_they_hold() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    let second = line("lost_update", "pthread_mutex_lock(&lock)", 1);
+    for (refinement, expected) in [
+        ("within deposit", 1),
+        ("within main", 0),
+        ("balance == 0", 1),
+        ("balance > 0", 0),
+        ("ignore-first 9", 0),
+        ("holding lock", 0),
+    ] {
+        let breakpoint = format!("{second} ({refinement}) -> {second} pause 30ms");
+        let told = run(&folder, &["--native"], &breakpoint).json();
+        assert_eq!(hits(&told), expected, "{refinement}: {told}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_could() {
+    let folder = Folder::empty();
+    folder.build("lost_update", &[]);
+    let under_lock = line("lost_update", "balance = seen + 1", 0);
+    let also = line("lost_update", "int seen", 0);
+    for (breakpoint, words) in [
+        (
+            "lost_update.c:1 -> lost_update.c:12",
+            "nearest places: lost_update.c:1",
+        ),
+        ("lost.c:1 -> lost_update.c:12", "it has: "),
+        ("depost#1 -> deposit#1", "similar names: deposit"),
+        ("deposit#99 -> deposit#1", "there are"),
+        ("deposit#1", "has one side"),
+        (
+            "deposit#1 (holding lok) -> deposit#1",
+            "similar names: lock",
+        ),
+        (&format!("{under_lock} -> {also}"), "both hold `lock` there"),
+        (
+            &format!("{under_lock} -> {also}"),
+            "break where the lock is taken",
+        ),
+    ] {
+        let refused = run(&folder, &["--native"], breakpoint).expect(2);
+        assert!(
+            refused.messages().contains(words),
+            "{breakpoint}: {refused}"
+        );
+    }
+    let context = "deposit#1 (within main) -> deposit#1";
+    let refused = run(&folder, &[], context).expect(2).messages();
+    assert!(refused.contains("--native"), "{refused}");
+}
