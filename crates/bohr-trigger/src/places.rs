@@ -206,9 +206,10 @@ fn last_part(name: &str) -> &str {
 
 /// Names that share most of their letters with this one, the best first.
 pub(crate) fn similar<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let wanted = last_part(name);
     let mut ranked: Vec<(usize, &str)> = known
-        .map(|other| (distance(last_part(name), last_part(other)), other))
-        .filter(|(far, other)| *far <= 1 + other.len().max(name.len()) / 3)
+        .map(|other| (distance(wanted, last_part(other)), other))
+        .filter(|(far, other)| *far <= 1 + last_part(other).len().max(wanted.len()) / 3)
         .collect();
     ranked.sort();
     ranked.dedup();

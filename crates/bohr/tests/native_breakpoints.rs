@@ -66,13 +66,13 @@ fn the_scheduler_honours_the_same_breakpoint() {
 fn a_repaired_program_passes_and_nobody_waits_for_good() {
     let folder = Folder::empty();
     folder.build("lost_update", &["-DFIXED"]);
-    let place = line("lost_update", "pthread_mutex_unlock(&lock)", 1);
-    let told = run(
-        &folder,
-        &["--native"],
-        &format!("{place} -> lost_update.c:10 pause 20ms"),
-    );
-    assert_eq!(hits(&told.expect(0).json()), 0);
+    let unlock = line("lost_update", "pthread_mutex_unlock(&lock)", 1);
+    let after_all = line("lost_update", "assert(balance", 0);
+    let never = format!("{unlock} -> {after_all} pause 20ms");
+    let told = run(&folder, &["--native"], &never).expect(0).json();
+    assert_eq!(hits(&told), 0, "{told}");
+    let ended = |name: &str| told["breakpoints"][0][name].as_u64();
+    assert_eq!(ended("postponed"), ended("timed_out"), "{told}");
 }
 
 #[test]

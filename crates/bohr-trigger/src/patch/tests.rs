@@ -50,15 +50,24 @@ fn patch(breakpoint: &str) -> String {
 #[test]
 fn sides_at_one_place_take_turns() {
     let diff = patch("bank.c:7 -> bank.c:7 at-most 1");
-    assert_eq!(
-        diff,
-        "--- a/bank.c\n+++ b/bank.c\n\
-         @@ -1,3 +1,4 @@\n+#include \"bohr_break.h\"\n #include <stdio.h>\n \n static int balance;\n\
-         @@ -4,6 +5,7 @@\n \n void *deposit(void *amount) {\n     int seen = balance;\n\
-         +    { static unsigned bohr_side; (void)BOHR_BREAK_REACH(\"bank-1\", \
-         __atomic_fetch_add(&bohr_side, 1, __ATOMIC_RELAXED) % 2, NULL, .pause = 100, .at_most = 1); }\n \
-            balance = seen + 1;\n     return amount;\n }\n"
-    );
+    let expected = [
+        "--- a/bank.c",
+        "+++ b/bank.c",
+        "@@ -1,9 +1,11 @@",
+        "+#include \"bohr_break.h\"",
+        " #include <stdio.h>",
+        " ",
+        " static int balance;",
+        " ",
+        " void *deposit(void *amount) {",
+        "     int seen = balance;",
+        "+    { static unsigned bohr_side; (void)BOHR_BREAK_REACH(\"bank-1\", \
+         __atomic_fetch_add(&bohr_side, 1, __ATOMIC_RELAXED) % 2, NULL, .pause = 100, .at_most = 1); }",
+        "     balance = seen + 1;",
+        "     return amount;",
+        " }",
+    ];
+    assert_eq!(diff.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]
