@@ -44,6 +44,8 @@ pub const BOARD_ORDERS: usize = 4096;
 /// As many counters as there is room for before the orders.
 pub const MOST_BREAKPOINTS: usize = 16;
 
+const _: () = assert!(BOARD_COUNTERS + MOST_BREAKPOINTS * COUNTER_WORDS * 8 <= BOARD_ORDERS);
+
 /// More threads cannot meet at once.
 pub const MOST_SIDES: usize = 8;
 
@@ -240,11 +242,6 @@ pub fn same_memory(one: (u64, u64), other: (u64, u64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counters_fit_before_the_orders() {
-        assert!(BOARD_COUNTERS + MOST_BREAKPOINTS * COUNTER_WORDS * 8 <= BOARD_ORDERS);
-    }
 
     #[test]
     fn memory_is_the_same_if_a_byte_is() {

@@ -184,7 +184,7 @@ mod tests {
         );
         assert_eq!(at("a.c:1 -> b.c:1 if equal"), E::Option("if equal".into()));
         assert_eq!(at("a.c:1 -> b.c:1 pause long"), E::Time("long".into()));
-        let many = vec!["a.c:1"; 9].join(" -> ");
+        let many = ["a.c:1"; 9].join(" -> ");
         assert!(matches!(at(&many), E::TooManySides { sides: 9, .. }));
     }
 

@@ -49,8 +49,8 @@ pub fn unified(path: &str, text: &str, insertions: &[Insertion]) -> String {
                     let _ = writeln!(result, "+{line}");
                 }
             }
-            if position < end {
-                let _ = writeln!(result, " {}", lines[position]);
+            if let Some(line) = lines[..end].get(position) {
+                let _ = writeln!(result, " {line}");
             }
         }
         added += new;

@@ -124,11 +124,12 @@ fn watched(
             ..subject.job(&Plan::new(Rule::Random))
         };
         let report = subject.run_once(&mut server, job, go_on)?;
-        let detail = report.detail.unwrap_or_default();
+        let schedule = report.schedule();
+        let (report, steps) = report.into_parts();
         runs.push(Recorded {
-            threads: detail.threads,
-            schedule: detail.schedule,
-            steps: detail.trace,
+            threads: report.detail.unwrap_or_default().threads,
+            schedule,
+            steps,
             pending: Vec::new(),
         });
     }
