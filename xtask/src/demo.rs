@@ -37,7 +37,9 @@ fn run(_: &[String]) -> Result<(), String> {
     demo.say("The same failure with as few switches as possible.");
     demo.bohr(&["simplify", "cache.bohr"], 0)?;
     demo.say("What it takes to fail.");
-    demo.bohr(&["explain", "cache.bohr"], 0)
+    demo.bohr(&["explain", "cache.bohr"], 0)?;
+    demo.say("Lines in the source that show it every time, with real threads and without bohr.");
+    demo.bohr(&["break", "from", "cache.bohr"], 0)
 }
 
 /// Runs bohr in a folder of its own, so that the demo leaves nothing in the

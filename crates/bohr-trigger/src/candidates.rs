@@ -91,8 +91,8 @@ impl Workshop<'_> {
         }
     }
 
-    /// A wait for a lock made of atomics sleeps in a system call; what leads
-    /// there is the last look at the lock.
+    /// A wait for a lock made of atomics sleeps in a system call; what leads there
+    /// is a first look at the lock, and then one look after the other.
     fn attempt(&self, waits: &Moment) -> Moment {
         let operation = &waits.operation;
         if matches!(
@@ -101,10 +101,15 @@ impl Workshop<'_> {
         ) {
             return waits.clone();
         }
-        let touches = |other: &Operation| other.kind.is_access() && touch(other, operation);
-        let own = self.run.events_of(&waits.thread);
-        let looked = own.filter(|(_, other)| touches(other)).last();
-        looked.map_or_else(|| waits.clone(), |(event, _)| Moment::at(self.run, event))
+        let looks = |other: &Operation| other.kind.is_access() && touch(other, operation);
+        let own: Vec<(usize, &Operation)> = self.run.events_of(&waits.thread).collect();
+        let last = own.iter().rposition(|(_, other)| looks(other));
+        let Some(last) = last else {
+            return waits.clone();
+        };
+        let before = own[..last].iter().rev();
+        let looked = before.take_while(|(_, other)| looks(other)).count();
+        Moment::at(self.run, own[last - looked].0)
     }
 
     /// The other thread comes between two moments of the interrupted one.
