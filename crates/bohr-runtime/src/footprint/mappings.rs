@@ -24,7 +24,9 @@ fn find(wanted: impl Fn(Range<usize>) -> bool) -> Option<&'static Cell<(usize, u
 /// Whether a call concerns nothing but such a mapping.
 pub fn concerns(number: i64, arguments: [usize; 6]) -> bool {
     let [start, length, _, flags, ..] = arguments;
-    let end = start.saturating_add(length).next_multiple_of(4096);
+    // Of other calls these are any numbers.
+    let end = start.saturating_add(length);
+    let end = end.checked_next_multiple_of(4096).unwrap_or(usize::MAX);
     match number {
         libc::SYS_mmap => {
             const KIND: i32 = libc::MAP_TYPE | libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
