@@ -6,6 +6,7 @@ mod bench;
 mod bench_break;
 mod bench_build;
 mod bench_control;
+mod bench_explain;
 mod bench_reduce;
 mod bench_simplify;
 mod bench_trace;

@@ -1,7 +1,7 @@
 //! An event by a name that holds in other runs too.
 
 use bohr_event::control::{Recorded, ThreadState};
-use bohr_event::{Operation, ThreadPath};
+use bohr_event::{Operation, ThreadIndex, ThreadPath};
 use serde::Serialize;
 
 /// The `number`-th event of a thread, counted from 0.
@@ -19,12 +19,11 @@ impl Moment {
     /// The event of a thread with this number, if the run came so far.
     #[must_use]
     pub fn of(run: &Recorded, thread: &ThreadPath, number: u64) -> Option<Moment> {
-        let position = usize::try_from(number).ok()?;
-        let (_, operation) = run.events_of(thread).nth(position)?;
+        let event = nth(run, index_of(run, thread)?, number)?;
         Some(Moment {
             thread: thread.clone(),
             number,
-            operation: *operation,
+            operation: run.steps[event].operation,
         })
     }
 
@@ -34,7 +33,7 @@ impl Moment {
         let thread = run.threads.get(state.thread.position())?;
         Some(Moment {
             thread: thread.clone(),
-            number: run.events_of(thread).count() as u64,
+            number: count(run, state.thread, run.steps.len()),
             operation: state.operation,
         })
     }
@@ -42,20 +41,75 @@ impl Moment {
     /// The position in a run of this very event, if it is in it.
     #[must_use]
     pub fn position(&self, run: &Recorded) -> Option<usize> {
-        let number = usize::try_from(self.number).ok()?;
-        let (event, operation) = run.events_of(&self.thread).nth(number)?;
-        (operation.place == self.operation.place).then_some(event)
+        let event = nth(run, index_of(run, &self.thread)?, self.number)?;
+        let place = run.steps[event].operation.place;
+        (place == self.operation.place).then_some(event)
     }
 
     /// The event at this position of a run.
     #[must_use]
     pub fn at(run: &Recorded, event: usize) -> Moment {
-        let thread = run.path(event);
-        let before = run.events_of(thread).take_while(|own| own.0 < event);
+        let step = &run.steps[event];
         Moment {
-            thread: thread.clone(),
-            number: before.count() as u64,
-            operation: run.steps[event].operation,
+            thread: run.path(event).clone(),
+            number: count(run, step.thread, event),
+            operation: step.operation,
+        }
+    }
+}
+
+/// Steps that are looked at together: counting in a block takes a fraction of a
+/// nanosecond a step, since nothing in it depends on what came before.
+const BLOCK: usize = 1 << 10;
+
+/// A path has one index in a run.
+fn index_of(run: &Recorded, thread: &ThreadPath) -> Option<ThreadIndex> {
+    let position = run.threads.iter().position(|path| path == thread)?;
+    u32::try_from(position).ok().map(ThreadIndex)
+}
+
+/// Events of a thread before this one.
+fn count(run: &Recorded, thread: ThreadIndex, before: usize) -> u64 {
+    let steps = run.steps[..before].iter();
+    steps.map(|step| u64::from(step.thread == thread)).sum()
+}
+
+/// The position of a thread's event with this number.
+fn nth(run: &Recorded, thread: ThreadIndex, number: u64) -> Option<usize> {
+    let mut left = number;
+    for (block, steps) in run.steps.chunks(BLOCK).enumerate() {
+        let own = |step: &&bohr_event::control::Step| step.thread == thread;
+        let count = steps.iter().filter(own).count() as u64;
+        if left < count {
+            let mut own = steps.iter().enumerate().filter(|(_, step)| own(step));
+            let (position, _) = own.nth(left as usize)?;
+            return Some(block * BLOCK + position);
+        }
+        left -= count;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy::recorded;
+    use bohr_event::EventKind::Read;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn moments_are_found_again(threads in prop::collection::vec(0u32..3, 1..3000), event: usize) {
+            let events: Vec<_> = threads.iter().map(|&thread| (thread, Read, 0x10, 4)).collect();
+            let run = recorded(&events);
+            let event = event % events.len();
+            let moment = Moment::at(&run, event);
+            let before = threads[..event].iter().filter(|thread| **thread == threads[event]);
+            prop_assert_eq!(moment.number, before.count() as u64);
+            prop_assert_eq!(moment.position(&run), Some(event));
+            prop_assert_eq!(Moment::of(&run, &moment.thread, moment.number), Some(moment.clone()));
+            let own = threads.iter().filter(|thread| **thread == threads[event]).count() as u64;
+            prop_assert_eq!(Moment::of(&run, &moment.thread, own), None);
         }
     }
 }

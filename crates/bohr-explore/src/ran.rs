@@ -20,6 +20,8 @@ pub struct Ran {
 #[derive(Debug, Default)]
 struct Events {
     steps: Vec<Step>,
+    /// What each of them read or wrote.
+    values: Vec<Option<u64>>,
     /// Whether that is all that happened.
     whole: bool,
 }
@@ -83,12 +85,12 @@ impl Ran {
         }
     }
 
-    /// What the runtime told, and the events.
+    /// What the runtime told, the events, and what each of them read or wrote.
     #[must_use]
-    pub fn into_parts(self) -> (RunReport, Vec<Step>) {
+    pub fn into_parts(self) -> (RunReport, Vec<Step>, Vec<Option<u64>>) {
         self.events();
         let events = self.events.into_inner().unwrap_or_default();
-        (self.report, events.steps)
+        (self.report, events.steps, events.values)
     }
 
     /// All that is kept of the run; empty if nobody asked for it.
@@ -111,6 +113,7 @@ fn decode(stored: &StoredTrace) -> Result<Events, StoredTraceError> {
     let trace = Trace::open(&bytes)?;
     let mut events = Events {
         steps: Vec::with_capacity(usize::try_from(trace.len()).unwrap_or_default()),
+        values: Vec::with_capacity(usize::try_from(trace.len()).unwrap_or_default()),
         whole: trace.completeness() == Completeness::Complete,
     };
     for event in trace.events() {
@@ -118,6 +121,7 @@ fn decode(stored: &StoredTrace) -> Result<Events, StoredTraceError> {
             events.whole = false;
             break;
         };
+        events.values.push(record.value);
         events.steps.push(Step {
             thread: record.thread,
             operation: record.operation,

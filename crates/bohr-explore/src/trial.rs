@@ -20,6 +20,8 @@ use bohr_schedule::Plan;
 pub struct Observed {
     /// All that happened, unless it was too long to be kept.
     pub run: Option<Recorded>,
+    /// What its events read or wrote.
+    pub values: Vec<Option<u64>>,
     /// Whether it showed the bug.
     pub same: bool,
     /// What the runtime saw, if it saw it fail.
@@ -151,6 +153,20 @@ impl<'a> Trials<'a> {
         Ok(observed.run.filter(|_| observed.same))
     }
 
+    /// The same with what each event read or wrote.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn record_values(
+        &mut self,
+        plan: &Plan,
+        seed: u64,
+    ) -> Result<Option<(Recorded, Vec<Option<u64>>)>, ExploreError> {
+        let observed = self.observe(plan, seed)?;
+        let run = observed.run.filter(|_| observed.same);
+        Ok(run.map(|run| (run, observed.values)))
+    }
+
     /// Runs a plan and keeps every event, whether the run shows the bug or not.
     ///
     /// # Errors
@@ -165,7 +181,7 @@ impl<'a> Trials<'a> {
         let judgement = self.judge(&report);
         let pending = pending(&report.outcome);
         let (whole, schedule) = (report.is_whole(), report.schedule());
-        let (report, steps) = report.into_parts();
+        let (report, steps, values) = report.into_parts();
         let mut detail = report.detail.unwrap_or_default();
         let path = |thread: &ThreadIndex| detail.threads.get(thread.position()).cloned();
         let whole = detail.segments_lost == 0 && whole;
@@ -178,6 +194,7 @@ impl<'a> Trials<'a> {
                 steps,
                 pending,
             }),
+            values,
             same: judgement == Judgement::TheBug,
             failure: match report.outcome {
                 Outcome::Failed(failure) => Some(failure),

@@ -172,7 +172,7 @@ fn summary(outcome: &Outcome) -> Summary {
 fn detail(outcome: &Outcome) -> Option<Detail> {
     let job = REPORTING.job.get()?;
     let failing = !matches!(outcome, Outcome::Exited { code: 0 });
-    if !job.details.covers(failing) && !job.trace.covers(failing) {
+    if !job.details.covers(failing) {
         return None;
     }
     let threads: Vec<ThreadPath> = ENGINE.threads().iter().map(|t| t.path.clone()).collect();

@@ -5,7 +5,7 @@ use crate::block::EventBlock;
 use crate::bytes::{take, take_varint, unzigzag};
 use crate::format::Column;
 use crate::predictor::{Predictor, Shape, Slot};
-use crate::writer::{SITE_NEW, shape};
+use crate::writer::{SHORT_THREADS, SITE_NEW, shape};
 use crate::{Record, Sequence, TraceError};
 use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 
@@ -87,8 +87,13 @@ impl<'a> Decoder<'a> {
             self.until_switch = u64::MAX;
             return Some(());
         }
-        self.until_switch = take_varint(&mut self.threads)?;
-        self.successor = ThreadIndex(u32::try_from(take_varint(&mut self.threads)?).ok()?);
+        let entry = take_varint(&mut self.threads)?;
+        self.until_switch = entry / SHORT_THREADS;
+        let mut index = entry % SHORT_THREADS;
+        if index == SHORT_THREADS - 1 {
+            index = index.checked_add(take_varint(&mut self.threads)?)?;
+        }
+        self.successor = ThreadIndex(u32::try_from(index).ok()?);
         Some(())
     }
 
@@ -126,13 +131,14 @@ impl<'a> Decoder<'a> {
         let distance = unzigzag(take_varint(&mut self.sites)?);
         let place = predictor.spelt.wrapping_add_signed(distance);
         let [kind, order] = take(&mut self.sites)?;
-        let shape = shape(&Operation {
+        let operation = Operation {
             kind: EventKind::from_number(kind)?,
             order: MemoryOrder::from_number(order)?,
             size: u32::try_from(take_varint(&mut self.sites)?).ok()?,
             object: 0,
             place: PlaceNumber(place),
-        });
+        };
+        let shape = shape(&operation, self.thread);
         let slot = Slot::of(place, shape);
         predictor.replace(slot, self.thread, place, shape);
         Some(slot)

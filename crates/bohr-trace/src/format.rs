@@ -45,20 +45,22 @@
 //! 7                                u64                            u32
 //! ```
 //!
-//! *thread* has one entry for each run of events of one thread: events since
-//! the previous entry, thread index (varints). *site*: a slot u16, or a new
+//! *thread* has one entry for each run of events of one thread: a varint, events
+//! since the previous entry times 8 plus the thread's index if that is less than
+//! 7; otherwise plus 7, and the index less 7 follows (varint). *site*: a slot u16, or a new
 //! context: zigzag varint distance from the last place spelt out, kind u8,
 //! order u8, size varint. *address* and *value*: the numbers that the control
 //! byte asks for. *note*: what belongs between events, see
 //! [`Note`](crate::Note): events since the previous note (varint), tag u8, content.
 //!
-//! The predictor begins each block with zeros everywhere. It has 2048 contexts,
+//! The predictor begins each block with zeros everywhere. It has 4096 contexts,
 //! 4096 cells of memory and 256 threads (by index modulo 256). With `K` =
 //! 0x9e3779b97f4a7c15 and products modulo 2^64:
 //!
 //! ```text
-//! shape             kind | order << 8 | size << 32
-//! slot of a context (place ^ rotate_left(shape, 23)) * K >> 53
+//! shape             kind | order << 8 | lane << 16 | size << 32; a thread's lane is
+//!                   its index modulo 8
+//! slot of a context (place ^ rotate_left(shape, 23)) * K >> 52
 //! cell of an object object * K >> 52; it holds an address and a value, and for
 //!                   any other address what memory held counts as 0
 //! after an event    if its slot is not the likeliest successor of the thread's
@@ -101,7 +103,7 @@ pub struct FormatVersion {
 
 impl FormatVersion {
     /// What this crate writes.
-    pub const CURRENT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
     /// Whether this crate can read a file of that version.
     ///
@@ -250,14 +252,14 @@ mod tests {
     #[test]
     fn versions_are_refused_by_their_age() {
         let version = |major, minor| FormatVersion { major, minor };
-        assert_eq!(version(1, 9).readable(), Ok(()));
+        assert_eq!(version(2, 9).readable(), Ok(()));
         assert_eq!(
-            version(0, 3).readable(),
-            Err(TraceError::TooOld(version(0, 3)))
+            version(1, 3).readable(),
+            Err(TraceError::TooOld(version(1, 3)))
         );
         assert_eq!(
-            version(2, 0).readable(),
-            Err(TraceError::TooNew(version(2, 0)))
+            version(3, 0).readable(),
+            Err(TraceError::TooNew(version(3, 0)))
         );
     }
 

@@ -1,8 +1,9 @@
 //! What writer and reader expect of the next event, each by itself and both
 //! alike, so that only surprises take bytes.
 //!
-//! A *context* is a place together with what is done there (kind, order,
-//! size). It remembers the two contexts that followed it last, the object it
+//! A *context* is a place together with what is done there (kind, order, size)
+//! and the lane of who does it: threads that do the same with different objects
+//! do not confuse each other, unless there are very many of them. It remembers the two contexts that followed it last, the object it
 //! touched, how far that moved, and the value it saw. Contexts lie in a table
 //! with one slot for each hash, so finding one is a single look, and one that
 //! meets a taken slot takes it over. All tables begin as zeros; an empty slot
@@ -16,12 +17,12 @@ use bohr_event::ThreadIndex;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot(u16);
 
-/// Kind, order and size in one word: kind in the lowest byte, order in the
-/// next, size in the upper half.
+/// Kind, order, lane and size in one word: kind in the lowest byte, order in the
+/// next, the thread's lane in the third, size in the upper half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape(pub u64);
 
-const CONTEXT_BITS: u32 = 11;
+const CONTEXT_BITS: u32 = 12;
 const CONTEXTS: usize = 1 << CONTEXT_BITS;
 const MEMORY_BITS: u32 = 12;
 const CELLS: usize = 1 << MEMORY_BITS;

@@ -185,7 +185,7 @@ impl<M: Medium> Writer<M> {
     /// The context of the operation and the code that tells it.
     #[inline(always)]
     fn site(&mut self, thread: ThreadIndex, operation: &Operation) -> (Slot, u8) {
-        let shape = shape(operation);
+        let shape = shape(operation, thread);
         let place = operation.place.0;
         let matches = |context: &Context| context.place == place && context.shape == shape;
         let [likely, second] = self.predictor.successors(thread);
@@ -247,8 +247,13 @@ impl<M: Medium> Writer<M> {
         let used = &mut self.used[Column::Thread as usize];
         let open = open_block(&mut self.medium);
         let at = column_at(Column::Thread);
-        *used += write_varint(&mut open[at + *used..], (count - self.run_start) as u64);
-        *used += write_varint(&mut open[at + *used..], u64::from(thread.0));
+        let (distance, index) = ((count - self.run_start) as u64, u64::from(thread.0));
+        let last = SHORT_THREADS - 1;
+        let entry = distance * SHORT_THREADS + index.min(last);
+        *used += write_varint(&mut open[at + *used..], entry);
+        if index >= last {
+            *used += write_varint(&mut open[at + *used..], index - last);
+        }
         compiler_fence(Ordering::Release);
         write_u32(open, OPEN_THREAD_AT, *used as u32);
         self.run_start = count;
@@ -324,11 +329,23 @@ impl<M: Medium> Writer<M> {
 /// The site code of a context that is spelt out.
 pub(crate) const SITE_NEW: u8 = 3;
 
-/// Kind, order and size in one word.
+/// Threads that have contexts of their own.
+const LANES: u32 = 8;
+
+/// Kind, order, lane and size in one word.
 #[inline(always)]
-pub(crate) fn shape(operation: &Operation) -> Shape {
-    Shape(operation.kind as u64 | (operation.order as u64) << 8 | u64::from(operation.size) << 32)
+pub(crate) fn shape(operation: &Operation, thread: ThreadIndex) -> Shape {
+    Shape(
+        operation.kind as u64
+            | (operation.order as u64) << 8
+            | u64::from(thread.0 % LANES) << 16
+            | u64::from(operation.size) << 32,
+    )
 }
+
+/// Indices that an entry of the thread column tells at once; the last of them
+/// says that the index follows.
+pub(crate) const SHORT_THREADS: u64 = 8;
 
 #[inline(always)]
 fn open_block<M: Medium>(medium: &mut M) -> &mut [u8; OPEN_BYTES] {

@@ -53,8 +53,14 @@ impl Reference {
     fn push(&mut self, record: &Record) {
         if self.running != Some(record.thread) {
             let now = self.columns[0].len() as u64;
-            varint(&mut self.columns[1], now - self.run_start);
-            varint(&mut self.columns[1], u64::from(record.thread.0));
+            let index = u64::from(record.thread.0);
+            varint(
+                &mut self.columns[1],
+                (now - self.run_start) * 8 + index.min(7),
+            );
+            if index >= 7 {
+                varint(&mut self.columns[1], index - 7);
+            }
             (self.running, self.run_start) = (Some(record.thread), now);
         }
         let thread = record.thread.0 % 256;
@@ -75,6 +81,7 @@ impl Reference {
         let place = operation.place.0;
         let shape = operation.kind as u64
             + ((operation.order as u64) << 8)
+            + (u64::from(record.thread.0 % 8) << 16)
             + (u64::from(operation.size) << 32);
         let next = self.contexts.entry(last_slot).or_default().next;
         for code in [0, 1] {
@@ -83,7 +90,7 @@ impl Reference {
                 return (next[code], code as u8);
             }
         }
-        let slot = ((place ^ shape.rotate_left(23)).wrapping_mul(K) >> 53) as u16;
+        let slot = ((place ^ shape.rotate_left(23)).wrapping_mul(K) >> 52) as u16;
         let context = self.contexts.entry(slot).or_default();
         if (context.place, context.shape) == (place, shape) {
             self.columns[2].extend(slot.to_le_bytes());

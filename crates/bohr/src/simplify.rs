@@ -1,7 +1,9 @@
 //! `bohr simplify`: the same failure with the fewest context switches.
 
 mod bench;
+mod file;
 mod report;
+mod values;
 
 pub use bench::loosely;
 
@@ -37,6 +39,8 @@ Examples:
   bohr simplify cache.bohr -o simple.bohr   leave cache.bohr as it is
   bohr simplify cache.bohr --static off     by running the program alone
   bohr simplify cache.bohr --time 5m        try longer
+  bohr simplify cache.trace -o simple.trace reorder a bare trace, as
+                                            `bohr trace --export trace` writes it
 
 The static step reorders the recorded events without changing what any thread
 sees. The dynamic step changes the schedule, runs the program and keeps what
@@ -69,6 +73,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    if file::is_trace(&args.subject.bug) {
+        return file::run(args);
+    }
     let (bug, subject) = args.subject.load()?;
     // An interruption ends the search, not the run that is under way: what was
     // found so far is kept.
@@ -98,6 +105,8 @@ pub struct Work<'w, 't> {
     trials: &'w mut Trials<'t>,
     /// The failing run as it was found or reduced.
     recorded: Recorded,
+    /// What its events read and wrote.
+    values: Vec<Option<u64>>,
     best: Failing,
     report: Report,
 }
@@ -118,8 +127,8 @@ fn until(deadline: Instant) -> impl Fn() -> bool {
 impl<'w, 't> Work<'w, 't> {
     pub fn begin(bug: &'w Bug, trials: &'w mut Trials<'t>) -> Result<Work<'w, 't>, Failure> {
         let schedule = trials.atlas().inward(bug.unsimplified());
-        let recorded = trials
-            .record(&Plan::replay(schedule), bug.seed)?
+        let (recorded, values) = trials
+            .record_values(&Plan::replay(schedule), bug.seed)?
             .ok_or(ExploreError::NotReproduced)?;
         let cost = cost(execution(&recorded))?;
         Ok(Work {
@@ -131,6 +140,7 @@ impl<'w, 't> Work<'w, 't> {
             },
             report: Report::new(&recorded, cost),
             recorded,
+            values,
         })
     }
 
@@ -155,10 +165,16 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// Runs the reordered execution. It becomes the best one if it shows the bug
-    /// and every thread does in it what it did before, event for event.
+    /// and every thread does in it what it did before, event for event, and reads
+    /// the same values.
     fn verify(&mut self, schedule: Schedule<PlaceNumber>) -> Result<bool, Failure> {
-        let run = self.trials.record(&Plan::replay(schedule), self.bug.seed)?;
-        let Some(run) = run.filter(|run| run.same_threads(&self.recorded)) else {
+        let plan = Plan::replay(schedule);
+        let run = self.trials.record_values(&plan, self.bug.seed)?;
+        let before = (&self.recorded, &self.values[..]);
+        let same = |(run, values): &(Recorded, Vec<Option<u64>>)| {
+            run.same_threads(&self.recorded) && values::same_reads(before, (run, values))
+        };
+        let Some((run, _)) = run.filter(same) else {
             return Ok(false);
         };
         let cost = cost(execution(&run))?;

@@ -2,6 +2,7 @@
 
 mod controlled;
 
+use bohr_trace::{Completeness, Record, Trace};
 use controlled::Folder;
 use serde_json::json;
 
@@ -91,4 +92,53 @@ fn what_is_no_bug_is_refused() {
     let refusal = folder.bohr(&["simplify", "noise.bohr"]).expect(2);
     assert!(refusal.messages().contains("not a bug file"));
     folder.bohr(&["simplify", "missing.bohr"]).expect(2);
+}
+
+#[test]
+fn a_bare_trace_is_reordered_too() {
+    let folder = lost_update();
+    let words = [
+        "trace",
+        "program.bohr",
+        "--export",
+        "trace",
+        "-o",
+        "run.trace",
+    ];
+    folder.bohr(&words).expect(0);
+    let told = folder
+        .bohr(&["simplify", "run.trace", "--json"])
+        .expect(0)
+        .json();
+    let with_program = folder
+        .bohr(&["simplify", "program.bohr", "--dynamic", "off", "--json"])
+        .expect(0)
+        .json();
+    for name in [
+        "events",
+        "threads",
+        "shared_variables",
+        "graph_nodes",
+        "switches_before",
+    ] {
+        assert_eq!(told[name], with_program[name], "{name}");
+    }
+    assert_eq!(told["trace_file"], json!("run.simple.trace"));
+    assert_eq!(told["verified"], json!(true));
+    let [before, after] = ["run.trace", "run.simple.trace"].map(|name| {
+        let file = std::fs::read(folder.path(name)).unwrap();
+        let trace = Trace::open(&file).unwrap();
+        assert_eq!(trace.completeness(), Completeness::Complete);
+        assert_eq!(trace.tables().unwrap().len(), 1, "names");
+        let mut threads = std::collections::BTreeMap::<u32, Vec<Record>>::new();
+        let events = trace.events().map(|event| event.unwrap().1);
+        events.for_each(|record| threads.entry(record.thread.0).or_default().push(record));
+        threads
+    });
+    assert_eq!(before, after, "every thread does and sees the same");
+    let again = folder.bohr(&["simplify", "run.simple.trace", "--json"]);
+    let again = again.expect(0).json();
+    assert_eq!(again["switches_before"], told["switches_static"]);
+    std::fs::write(folder.path("cut.trace"), b"bohr-trc").unwrap();
+    folder.bohr(&["simplify", "cut.trace"]).expect(2);
 }

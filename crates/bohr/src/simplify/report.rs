@@ -26,6 +26,8 @@ pub struct Report {
     /// Whether all schedules with fewer preemptions were tried.
     pub fewest_preemptions: bool,
     pub runs: u64,
+    /// Whether it was a bare trace, without a program to run.
+    pub is_trace: bool,
 }
 
 impl Report {
@@ -66,7 +68,7 @@ impl Report {
             "seconds_dynamic": self.seconds_dynamic,
             "runs": self.runs,
             "verified": self.verified,
-            "bug_file": path,
+            (if self.is_trace { "trace_file" } else { "bug_file" }): path,
         })
     }
 
@@ -110,7 +112,9 @@ impl Report {
             ));
         }
         line(format_args!("written to {}", path.display()));
-        line(format_args!("next: bohr explain {}", path.display()));
+        if !self.is_trace {
+            line(format_args!("next: bohr explain {}", path.display()));
+        }
         text
     }
 }
