@@ -49,7 +49,7 @@ pub use target::{
     RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_native, find_program, find_runtime,
     inspect, inspect_with,
 };
-pub use trial::{Observed, Traced, Trial, Trials};
+pub use trial::{Observed, Traced, Trial, Trials, Valued};
 pub use verdict::{Verdict, is_written, judge, judge_against, signature_tag, written_spot};
 pub use vocabulary::Vocabulary;
 pub use whole_file::write_whole;

@@ -34,6 +34,9 @@ pub struct Observed {
     pub passes: Vec<Passes>,
 }
 
+/// A run, and what each of its events read or wrote.
+pub type Valued = (Recorded, Vec<Option<u64>>);
+
 /// A run with its trace.
 #[derive(Clone, Debug)]
 pub struct Traced {
@@ -161,7 +164,7 @@ impl<'a> Trials<'a> {
         &mut self,
         plan: &Plan,
         seed: u64,
-    ) -> Result<Option<(Recorded, Vec<Option<u64>>)>, ExploreError> {
+    ) -> Result<Option<Valued>, ExploreError> {
         let observed = self.observe(plan, seed)?;
         let run = observed.run.filter(|_| observed.same);
         Ok(run.map(|run| (run, observed.values)))

@@ -236,7 +236,11 @@ impl Server {
         let outcome = end.outcome(job.limits.milliseconds);
         let Some((summary, body)) = self.ledger.read() else {
             output::reset();
-            return told(seed, outcome, Summary::default());
+            // What a run that was killed had done is in its trace.
+            return RunReport {
+                trace: self.trace.filter(|_| job.trace != Detailing::Never),
+                ..told(seed, outcome, Summary::default())
+            };
         };
         let mut report = told(seed, outcome, summary);
         if let Some((outcome, detail)) = body {

@@ -13,7 +13,7 @@ use bench::Bench;
 use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::bug_file::{self, Bug};
-use bohr_explore::{ExploreError, Trials, write_whole};
+use bohr_explore::{ExploreError, Trials, Valued, write_whole};
 use bohr_reduce::{Execution, Failing, Options, cost, dynamic, simplify};
 use bohr_schedule::Plan;
 use report::Report;
@@ -171,7 +171,7 @@ impl<'w, 't> Work<'w, 't> {
         let plan = Plan::replay(schedule);
         let run = self.trials.record_values(&plan, self.bug.seed)?;
         let before = (&self.recorded, &self.values[..]);
-        let same = |(run, values): &(Recorded, Vec<Option<u64>>)| {
+        let same = |(run, values): &Valued| {
             run.same_threads(&self.recorded) && values::same_reads(before, (run, values))
         };
         let Some((run, _)) = run.filter(same) else {

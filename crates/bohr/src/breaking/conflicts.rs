@@ -125,7 +125,7 @@ fn watched(
         };
         let report = subject.run_once(&mut server, job, go_on)?;
         let schedule = report.schedule();
-        let (report, steps) = report.into_parts();
+        let (report, steps, _) = report.into_parts();
         runs.push(Recorded {
             threads: report.detail.unwrap_or_default().threads,
             schedule,
