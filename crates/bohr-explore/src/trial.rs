@@ -10,7 +10,7 @@ use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
 use bohr_event::control::{
-    Detailing, Failure, Job, Omissions, Outcome, Passes, Recorded, Step, ThreadState,
+    Detailing, Failure, Job, Limits, Omissions, Outcome, Passes, Recorded, Step, ThreadState,
 };
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use bohr_schedule::Plan;
@@ -69,6 +69,8 @@ pub struct Trials<'a> {
     judged: Option<(Outcome, Judgement)>,
     /// What is left out of the runs.
     without: Omissions,
+    /// Events after which a run is of no interest any more.
+    most_events: u64,
     runs: u64,
 }
 
@@ -100,6 +102,7 @@ impl<'a> Trials<'a> {
             go_on,
             judged: None,
             without: bug.without(),
+            most_events: u64::MAX,
             runs: 0,
         })
     }
@@ -293,12 +296,22 @@ impl<'a> Trials<'a> {
         self.without = without;
     }
 
+    /// Ends all further runs that have more events than this.
+    pub fn end_after(&mut self, events: u64) {
+        self.most_events = events;
+    }
+
     fn job(&self, plan: &Plan, seed: u64) -> Job {
+        let job = self.subject.job(plan);
         Job {
+            limits: Limits {
+                events: job.limits.events.min(self.most_events),
+                ..job.limits
+            },
             first_seed: seed,
             without: self.without.clone(),
             stop_at_failure: false,
-            ..self.subject.job(plan)
+            ..job
         }
     }
 

@@ -17,6 +17,13 @@ use std::collections::HashSet;
 /// Replays that a result has to pass, every one of them.
 pub const REPLAYS: u64 = 20;
 
+/// How many times as many events a run may have for a thread less. A thread that
+/// is gone can put off the failure by the whole work of the others.
+const GROWTH: u64 = 2;
+
+/// Events after which a run that is too long is ended.
+const BEYOND: u64 = 1000;
+
 /// What is asked about a candidate.
 pub struct Question<'q> {
     pub omissions: Omissions,
@@ -50,6 +57,8 @@ pub struct Criterion {
 pub struct Examiner<'t> {
     pub trials: Trials<'t>,
     seed: u64,
+    /// Whether the failure is that a run goes on for ever.
+    endless: bool,
 }
 
 impl<'t> Examiner<'t> {
@@ -57,6 +66,7 @@ impl<'t> Examiner<'t> {
         Examiner {
             trials,
             seed: bug.seed,
+            endless: bug.signature.kind == FailureKind::Livelock,
         }
     }
 
@@ -94,9 +104,20 @@ impl<'t> Examiner<'t> {
         seed: u64,
         question: &Question<'_>,
     ) -> Result<Option<Base>, ExploreError> {
-        let trial = self.trials.run(plan, seed)?;
-        let grows = trial.schedule.events() > question.base.run.steps.len() as u64;
-        if !trial.same || grows && !question.may_grow {
+        let most = question.base.run.steps.len() as u64
+            * match question.may_grow {
+                true => GROWTH,
+                false => 1,
+            };
+        // A run that goes on for longer has lost the failure, and would go on for
+        // as long as the program does.
+        if !self.endless {
+            self.trials.end_after(most.saturating_add(BEYOND));
+        }
+        let trial = self.trials.run(plan, seed);
+        self.trials.end_after(u64::MAX);
+        let trial = trial?;
+        if !trial.same || trial.schedule.events() > most {
             return Ok(None);
         }
         self.base(&question.omissions, trial.schedule)
