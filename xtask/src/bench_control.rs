@@ -32,7 +32,7 @@ const SCHEDULES: u64 = 20_000;
 const WRITES: u64 = 20_000_000;
 const DECISIONS: u64 = 1_000_000;
 const REPLAYS: u64 = 10_000;
-const LONG_HUNT: u64 = 100_000;
+const LONG_HUNT: u64 = 1_000_000;
 
 /// What was measured, and whether it is what it should be.
 struct Row {
@@ -265,21 +265,27 @@ fn resident(bohr: &Bohr) -> Result<Vec<Row>, String> {
     let program = bohr.program("resident", Build::Plain)?;
     let mut rows = Vec::new();
     for size in ["1", "10", "100", "1024"] {
-        let words = [
-            "hunt",
-            "--runs",
-            "400",
-            "--jobs",
-            "1",
-            "--strategy",
-            "random",
-        ];
-        let milliseconds = |words: &[&str]| {
-            let result = bohr.json(words, &program, &[size], 0)?;
-            Ok::<f64, String>(1e3 / number(&result, "runs_per_second")?)
+        // The difference of a long hunt and a short one: filling the memory counts
+        // for neither.
+        let seconds = |runs: &str, more: &[&str]| {
+            let words = [
+                "hunt",
+                "--runs",
+                runs,
+                "--jobs",
+                "1",
+                "--strategy",
+                "random",
+            ];
+            let result = bohr.json(&[&words, more].concat(), &program, &[size], 0)?;
+            number(&result, "seconds")
         };
-        let undone = milliseconds(&words)?;
-        let cloned = milliseconds(&[&words[..], &["--no-rewind"]].concat())?;
+        let milliseconds = |more: &[&str]| {
+            let difference = seconds("1100", more)? - seconds("100", more)?;
+            Ok::<f64, String>(difference.max(0.0))
+        };
+        let undone = milliseconds(&[])?;
+        let cloned = milliseconds(&["--no-rewind"])?;
         rows.push(row(
             format!("run with {size} MiB resident, one worker, cloned and undone"),
             format!("{cloned:.2} ms, {undone:.2} ms"),

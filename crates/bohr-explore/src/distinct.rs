@@ -14,11 +14,21 @@ const MOST: usize = 1 << 15;
 /// [3, 4, 3].map(|hash| seen.insert(hash));
 /// assert_eq!(seen.count(), 2);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Distinct {
     kept: HashSet<u64>,
     /// Zero bits that a kept hash ends in.
     depth: u32,
+}
+
+impl Default for Distinct {
+    fn default() -> Distinct {
+        Distinct {
+            // All at once: a hunt's memory is not to grow with its runs.
+            kept: HashSet::with_capacity(MOST + 1),
+            depth: 0,
+        }
+    }
 }
 
 impl Distinct {
