@@ -1,7 +1,7 @@
 //! `bohr explain`: what a failure takes, readable in a minute.
 
 mod probe;
-mod source;
+pub mod source;
 mod stacks;
 mod telling;
 

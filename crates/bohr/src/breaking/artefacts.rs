@@ -1,5 +1,6 @@
 //! What is left behind: a patch of the user's sources and a regression test.
 
+use crate::explain::source;
 use crate::outcome::Failure;
 use bohr_event::FailureKind;
 use bohr_explore::bug_file::Bug;
@@ -7,6 +8,8 @@ use bohr_explore::{ExploreError, write_whole};
 use bohr_trigger::patch::{Language, PatchError, TestCase, insertions, regression_test, unified};
 use bohr_trigger::{Expression, Place};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Seconds after which the regression test takes a run for stuck.
@@ -16,17 +19,19 @@ const PATIENCE: u64 = 10;
 pub struct Artefacts {
     pub patch: PathBuf,
     pub test: PathBuf,
+    /// Where the patch is to be applied; empty for here.
+    pub root: PathBuf,
 }
 
-/// Writes the patch and the test into a folder. The patch is relative to `root`,
-/// or to the current folder.
+/// Writes the patch and the test into a folder.
 pub fn write(
     name: &str,
     set: &[Expression],
     bug: &Bug,
     folder: &Path,
 ) -> Result<Result<Artefacts, PatchError>, Failure> {
-    let sources = sources(set);
+    let program = Path::new(OsStr::from_bytes(&bug.program.path));
+    let (root, sources) = sources(set, program);
     let changes = match insertions(name, set, &sources) {
         Ok(changes) => changes,
         Err(error) => return Ok(Err(error)),
@@ -54,6 +59,7 @@ pub fn write(
     let artefacts = Artefacts {
         patch: folder.join(format!("{name}.patch")),
         test: folder.join(format!("{name}.{extension}")),
+        root,
     };
     for (path, text) in [(&artefacts.patch, &patch), (&artefacts.test, &test)] {
         write_whole(path, text.as_bytes()).map_err(|source| ExploreError::File {
@@ -64,18 +70,20 @@ pub fn write(
     Ok(Ok(artefacts))
 }
 
-/// The files that a set names, as far as they can be read.
-fn sources(set: &[Expression]) -> BTreeMap<String, String> {
+/// The files that a set names, as far as they can be read, and the folder that
+/// their names are relative to.
+fn sources(set: &[Expression], program: &Path) -> (PathBuf, BTreeMap<String, String>) {
     let sides = set.iter().flat_map(|expression| &expression.sides);
-    let mut sources = BTreeMap::new();
+    let (mut root, mut sources) = (PathBuf::new(), BTreeMap::new());
     for side in sides {
         if let Place::Line { file, .. } = &side.at
-            && let Ok(text) = std::fs::read_to_string(file)
+            && let Some((folder, text)) = source::find(program, file)
         {
             sources.insert(file.clone(), text);
+            root = folder;
         }
     }
-    sources
+    (root, sources)
 }
 
 /// A file's name for a patch: from the current folder if it lies in it, or else

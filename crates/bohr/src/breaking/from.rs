@@ -114,7 +114,12 @@ pub fn run(args: &Args) -> Outcome {
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
     let name = program.file_stem().unwrap_or_default().to_string_lossy();
     let artefacts = match artefacts::write(&name, &breakpoints, &bug, &args.output)? {
-        Ok(artefacts) => Some(artefacts),
+        Ok(artefacts) => {
+            if !artefacts.root.as_os_str().is_empty() {
+                eprintln!("bohr: apply the patch in {}", artefacts.root.display());
+            }
+            Some(artefacts)
+        }
         Err(error) => {
             eprintln!("bohr: no patch: {error}");
             None

@@ -3,6 +3,26 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// Where the names of sources may be relative to: here, and the folders above the
+/// program.
+fn folders(program: &Path) -> Vec<PathBuf> {
+    let above = program.ancestors().skip(1).map(Path::to_path_buf);
+    std::iter::once(PathBuf::new()).chain(above).collect()
+}
+
+/// The folder that a name is relative to, and the text of the file.
+fn read(folders: &[PathBuf], file: &str) -> Option<(PathBuf, String)> {
+    folders.iter().find_map(|folder| {
+        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        Some((folder.clone(), text))
+    })
+}
+
+/// A source of a program, and the folder that its name is relative to.
+pub fn find(program: &Path, file: &str) -> Option<(PathBuf, String)> {
+    read(&folders(program), file)
+}
+
 /// Reads each file once.
 pub struct Sources {
     /// Where relative names are looked for.
@@ -11,11 +31,10 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Looks for sources here, and in the folders above the program.
+    /// Those of a program.
     pub fn new(program: &Path) -> Sources {
-        let above = program.ancestors().skip(1).map(Path::to_path_buf);
         Sources {
-            folders: std::iter::once(PathBuf::new()).chain(above).collect(),
+            folders: folders(program),
             files: HashMap::new(),
         }
     }
@@ -26,9 +45,7 @@ impl Sources {
         let number: usize = line.parse().ok()?;
         let folders = &self.folders;
         let lines = self.files.entry(file.to_string()).or_insert_with(|| {
-            let text = folders
-                .iter()
-                .find_map(|folder| std::fs::read_to_string(folder.join(file)).ok())?;
+            let (_, text) = read(folders, file)?;
             Some(text.lines().map(|line| line.trim().to_string()).collect())
         });
         lines.as_ref()?.get(number.checked_sub(1)?).cloned()
