@@ -21,6 +21,7 @@ pub fn leave() {
 /// What was done so far belongs to every run.
 pub fn forget() {
     LASTING.set(false);
+    mappings::forget();
 }
 
 /// Whether nothing has been left since.

@@ -1,6 +1,7 @@
 //! Memory that the program has mapped in this run: what it unmaps itself leaves
 //! nothing behind, and the rest can be unmapped for it. Rust's threads, for one,
-//! begin with a stack for signal handlers and end by giving it back.
+//! begin with a stack for signal handlers and end by giving it back. (That of the
+//! main thread is older than the run, so the end of a Rust program is lasting.)
 
 use crate::{carrier::CarrierOnly, system};
 use core::{cell::Cell, ops::Range};
@@ -60,6 +61,12 @@ pub fn note(number: i64, arguments: [usize; 6], answer: isize) {
         }
         _ => {}
     }
+}
+
+/// What was mapped so far belongs to every run: none of them may give it back and
+/// leave nothing behind.
+pub fn forget() {
+    MAPPINGS.iter().for_each(|cell| cell.set(NONE));
 }
 
 /// Unmaps what is left.

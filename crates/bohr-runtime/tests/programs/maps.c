@@ -1,0 +1,45 @@
+// Memory mapped before the threads and given back after them; and some that each
+// thread maps for itself, of which only the first gives it back.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { LENGTH = 3 * 4096 };
+
+static char *shared;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static char *map(void) {
+    char *memory = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, 4096, PROT_NONE) != 0) abort();
+    return memory;
+}
+
+static void *work(void *first) {
+    char *own = map();
+    if (own[5000] != 0) abort();
+    own[5000] = 1;
+    for (int turn = 0; turn < 3; turn++) {
+        pthread_mutex_lock(&lock);
+        shared[5000]++;
+        pthread_mutex_unlock(&lock);
+    }
+    if (first != NULL && munmap(own, LENGTH) != 0) abort();
+    return NULL;
+}
+
+int main(int count, char **arguments) {
+    (void)arguments;
+    shared = map();
+    if (shared[5000] != 0) abort();
+    pthread_t one, other;
+    pthread_create(&one, NULL, work, &one);
+    pthread_create(&other, NULL, work, NULL);
+    pthread_join(one, NULL);
+    pthread_join(other, NULL);
+    if (shared[5000] != 6) abort();
+    // With an argument the memory stays.
+    if (count == 1 && munmap(shared, LENGTH) != 0) abort();
+    return 0;
+}
