@@ -79,22 +79,9 @@ fn needed(graph: &Graph, chains: &Chains, failing: &[ThreadIndex]) -> Vec<NodeCo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::step;
     use bohr_event::control::Step;
-    use bohr_event::{MemoryOrder, Operation, PlaceNumber};
     use proptest::prelude::*;
-
-    fn step(thread: u32, kind: EventKind, object: u64) -> Step {
-        Step {
-            thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object,
-                place: PlaceNumber(0),
-            },
-        }
-    }
 
     #[test]
     fn what_nobody_who_fails_has_seen_goes() {

@@ -34,6 +34,8 @@ pub mod dependence;
 pub mod dynamic;
 mod error;
 pub mod exact;
+#[cfg(test)]
+mod example;
 pub mod execution_reduction;
 pub mod footprint;
 pub mod graph;

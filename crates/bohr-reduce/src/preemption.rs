@@ -211,17 +211,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_the_failure_cut_off_was_preempted() {
+        use crate::example::step;
         use EventKind::*;
-        let step = |thread, kind, object| Step {
-            thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object,
-                place: PlaceNumber(0),
-            },
-        };
         let steps = [step(0, Acquire, 0x10), step(1, Read, 0x20)];
         let count = |pending: &[Step]| {
             let execution = Execution {

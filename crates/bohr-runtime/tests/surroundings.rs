@@ -38,9 +38,9 @@ fn variables_of_libraries_that_threads_load() {
     succeed(&explore(&program, &[path], 5));
 }
 
-#[test]
-fn chance_is_the_same_in_every_process() {
-    let program = Program::compile("sources_of_chance.c");
+/// What a program prints, which must be the same from process to process.
+fn equal_output(program: &str) -> Vec<String> {
+    let program = Program::compile(program);
     let one = || {
         let reports = explore(&program, &[], 2);
         succeed(&reports);
@@ -48,6 +48,12 @@ fn chance_is_the_same_in_every_process() {
     };
     let first = one();
     assert_eq!(first, one());
+    first
+}
+
+#[test]
+fn chance_is_the_same_in_every_process() {
+    let first = equal_output("sources_of_chance.c");
     // Whoever asks again gets something else.
     let mut lines: Vec<&str> = first[0].lines().collect();
     assert_eq!(lines.len(), 19);
@@ -58,14 +64,7 @@ fn chance_is_the_same_in_every_process() {
 
 #[test]
 fn accounts_are_the_same_in_every_process() {
-    let program = Program::compile("accounts.c");
-    let one = || {
-        let reports = explore(&program, &[], 2);
-        succeed(&reports);
-        reports.iter().map(output).collect::<Vec<_>>()
-    };
-    let first = one();
-    assert_eq!(first, one());
+    let first = equal_output("accounts.c");
     assert!(first[0].lines().count() == 2, "{}", first[0]);
 }
 

@@ -66,21 +66,10 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::control::Step;
-    use bohr_event::{MemoryOrder, Operation, PlaceNumber};
+    use crate::example::step;
 
     #[test]
     fn who_met_the_failing_thread_last_comes_right_after_it() {
-        let step = |thread, kind, object| Step {
-            thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object,
-                place: PlaceNumber(0),
-            },
-        };
         use EventKind::{Read, Write};
         let steps = [
             step(0, Write, 0x50),
