@@ -42,18 +42,30 @@ struct Row {
     met: bool,
 }
 
-fn run(_: &[String]) -> Result<(), String> {
+/// One after the other.
+const PARTS: &[(&str, Part)] = &[
+    ("schedules", schedules),
+    ("switches", switches),
+    ("hooks", hooks),
+    ("checkpoints", checkpoints),
+    ("resident", resident),
+    ("replays", replays),
+    ("growth", growth),
+];
+
+type Part = fn(&Bohr) -> Result<Vec<Row>, String>;
+
+/// Measures the parts that are named, or all.
+fn run(names: &[String]) -> Result<(), String> {
+    let known = |name: &&String| PARTS.iter().any(|(part, _)| part == name);
+    if let Some(strange) = names.iter().find(|name| !known(name)) {
+        let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
+        return Err(format!("no part `{strange}`: {}", parts.join(", ")));
+    }
     let bohr = Bohr::build()?;
     let mut rows = Vec::new();
-    for part in [
-        schedules,
-        switches,
-        hooks,
-        checkpoints,
-        resident,
-        replays,
-        growth,
-    ] {
+    let wanted = |part: &str| names.is_empty() || names.iter().any(|name| name == part);
+    for (_, part) in PARTS.iter().filter(|(part, _)| wanted(part)) {
         let new = part(&bohr)?;
         new.iter().for_each(show);
         rows.extend(new);

@@ -13,6 +13,9 @@ use core::{
 
 const SMALLEST: usize = 16;
 const CLASSES: usize = 36;
+const PAGE: usize = 4096;
+/// Freed blocks from this class on, 8 KiB, are given back to the kernel.
+const LARGE: usize = 13;
 
 struct Arena {
     /// First address never given out; 0 before the first use.
@@ -22,6 +25,8 @@ struct Arena {
     free: [AtomicUsize; CLASSES],
     /// Held for a few instructions. Contended only before control begins.
     busy: AtomicBool,
+    /// Whether this is a run, which ends soon, and whose memory is nobody's model.
+    is_run: AtomicBool,
 }
 
 #[global_allocator]
@@ -30,6 +35,7 @@ static ARENA: Arena = Arena {
     next: AtomicUsize::new(0),
     free: [const { AtomicUsize::new(0) }; CLASSES],
     busy: AtomicBool::new(false),
+    is_run: AtomicBool::new(false),
 };
 
 impl Arena {
@@ -40,16 +46,28 @@ impl Arena {
     }
 
     fn take(&self, class: usize) -> usize {
+        match self.take_freed(class) {
+            0 => self.take_fresh(class),
+            freed => freed,
+        }
+    }
+
+    /// One that was used before, or 0.
+    fn take_freed(&self, class: usize) -> usize {
         let head = self.free[class].load(Ordering::Relaxed);
         if head != 0 {
             // SAFETY: `head` is a freed block of ours, its first word is the link.
             self.free[class].store(unsafe { *(head as *const usize) }, Ordering::Relaxed);
-            return head;
         }
+        head
+    }
+
+    /// One that nobody has written to, or 0.
+    fn take_fresh(&self, class: usize) -> usize {
         let size = 1 << class;
         let next = self.start();
         // A block is aligned to its size, up to a page.
-        let start = next.next_multiple_of(size.min(4096));
+        let start = next.next_multiple_of(size.min(PAGE));
         if start + size > addresses::ARENA + addresses::ARENA_LENGTH {
             return 0;
         }
@@ -71,6 +89,19 @@ impl Arena {
                 );
                 system::exit(2)
             }
+        }
+    }
+
+    /// Tells the kernel that the pages of a freed block are not needed: a template
+    /// keeps no memory that all of its clones would have to copy. The first page
+    /// has the link.
+    fn give_back(&self, block: usize, class: usize) {
+        if class >= LARGE && !self.is_run.load(Ordering::Relaxed) {
+            let rest = [block + PAGE, (1 << class) - PAGE];
+            let advice = libc::MADV_DONTNEED as usize;
+            // SAFETY: whole pages of a block that nobody uses.
+            let _ =
+                unsafe { system::try_call(libc::SYS_madvise, [rest[0], rest[1], advice, 0, 0, 0]) };
         }
     }
 
@@ -96,18 +127,37 @@ impl Arena {
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let class = Arena::class(layout);
-        if class >= CLASSES || layout.align() > 4096 {
+        if class >= CLASSES || layout.align() > PAGE {
             return ptr::null_mut();
         }
         self.alone(|| self.take(class)) as *mut u8
     }
 
+    /// Fresh memory is zero, and clearing it would make every page of it one that
+    /// a clone has to copy.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let class = Arena::class(layout);
+        if class >= CLASSES || layout.align() > PAGE {
+            return ptr::null_mut();
+        }
+        match self.alone(|| self.take_freed(class)) as *mut u8 {
+            freed if freed.is_null() => self.alone(|| self.take_fresh(class)) as *mut u8,
+            freed => {
+                // SAFETY: a block of ours, as long as the layout says.
+                unsafe { freed.write_bytes(0, layout.size()) };
+                freed
+            }
+        }
+    }
+
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let list = &self.free[Arena::class(layout)];
+        let class = Arena::class(layout);
+        let list = &self.free[class];
         self.alone(|| {
             // SAFETY: the block is no longer used and at least 16 bytes long.
             unsafe { *block.cast::<usize>() = list.load(Ordering::Relaxed) };
             list.store(block as usize, Ordering::Relaxed);
+            self.give_back(block as usize, class);
         });
     }
 }
@@ -116,4 +166,10 @@ unsafe impl GlobalAlloc for Arena {
 /// the template has freed, each of which lies on a page to be copied.
 pub fn begin_run() {
     ARENA.alone(|| ARENA.forget_free());
+    ARENA.is_run.store(true, Ordering::Relaxed);
+}
+
+/// In a process that runs will be cloned from.
+pub fn begin_serving() {
+    ARENA.is_run.store(false, Ordering::Relaxed);
 }

@@ -16,6 +16,7 @@
 //! run like any other.
 
 use crate::{
+    arena,
     carrier::CarrierOnly,
     channel::Channel,
     child,
@@ -149,6 +150,7 @@ fn stand(candidate: Candidate, point: ForkPoint) {
     } = candidate;
     let depth = candidate.depth + 1;
     ledger.set_depth(depth);
+    arena::begin_serving();
     offspring::start_ticking();
     output::note_offsets();
     output::keep();

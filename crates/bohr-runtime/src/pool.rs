@@ -95,7 +95,7 @@ impl Shelf {
         let _account = heap::OwnAccount::open();
         let start = self.next.get();
         self.next.set(start + stack + addresses::STACK_GAP);
-        let region = StackRegion::map_at(start, stack)?;
+        let region = StackRegion::map_above_gap(start, stack, addresses::STACK_GAP)?;
         dispatch::directly(|| ParkedThread::new(region, creator()))
     }
 }
