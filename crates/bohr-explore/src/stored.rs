@@ -68,9 +68,12 @@ impl StoredTrace {
     }
 
     fn outline(&self) -> Result<Outline, StoredTraceError> {
-        let mut header = [0; FILE_HEADER];
-        self.file.read_exact_at(&mut header, self.offset)?;
-        Ok(Outline::read(&header)?)
+        let mut header = Vec::new();
+        self.append(&mut header, 0, FILE_HEADER as u64)?;
+        // A run that was killed at its birth has not written any.
+        header.resize(FILE_HEADER, 0);
+        let header = header.first_chunk().expect("as long as a header");
+        Ok(Outline::read(header)?)
     }
 
     /// Reads as much as there is of a part: lengths are the run's word, and no
