@@ -8,7 +8,7 @@
 
 use crate::{
     control, faults,
-    footprint::{self, mappings},
+    footprint::{self, mappings, withheld},
     notices,
     objects::OBJECTS,
     obstacles, system, system_calls,
@@ -169,6 +169,10 @@ fn handle(call: &mut Call) {
 
 /// The kernel's answer to a call.
 fn pass_on(number: i64, arguments: [usize; 6]) -> isize {
+    if let Some(answer) = withheld::answer(number, arguments) {
+        return answer;
+    }
+    withheld::before(number);
     let of_this_run = mappings::concerns(number, arguments);
     // SAFETY: what the C library asked for.
     let answer = unsafe {

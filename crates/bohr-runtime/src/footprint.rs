@@ -5,6 +5,7 @@
 //! What is not known to be fleeting is lasting.
 
 pub mod mappings;
+pub mod withheld;
 
 use crate::carrier::CarrierOnly;
 use core::cell::Cell;

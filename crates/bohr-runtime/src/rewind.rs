@@ -18,7 +18,7 @@ use crate::{
     addresses,
     carrier::CarrierOnly,
     engine::ENGINE,
-    footprint::mappings,
+    footprint::{mappings, withheld},
     heap,
     ledger::{Ledger, Summary},
     offspring, output, system,
@@ -122,7 +122,9 @@ pub fn note_region(start: usize) {
 impl Rewinder {
     fn prepare(ledger: Ledger, runs: u64, beginning: &'static Fiber) -> Option<*mut Rewinder> {
         ledger.learnt().for_each(heap::map_ahead);
-        let memory = private_memory()?;
+        let pieces = private_memory()?;
+        let writable = pieces.iter().filter(|piece| piece.is_writable());
+        let memory: Vec<Range<usize>> = writable.map(|piece| piece.range.clone()).collect();
         let body = Body {
             run: serve,
             finish,
@@ -145,6 +147,7 @@ impl Rewinder {
             (*own).beginning = beginning;
             (*own).know(ledger.learnt().collect(), &memory);
         }
+        withheld::know(pieces);
         Some(own)
     }
 
@@ -193,6 +196,7 @@ impl Rewinder {
             return None;
         }
         mappings::unmap();
+        withheld::put_back()?;
         for &position in &self.touched[..touched] {
             let position = usize::from(position);
             let page = self.pages[position] as *mut u8;

@@ -1,7 +1,7 @@
 //! Memory that the program has mapped in this run: what it unmaps itself leaves
 //! nothing behind, and the rest can be unmapped for it. Rust's threads, for one,
 //! begin with a stack for signal handlers and end by giving it back. (That of the
-//! main thread is older than the run, so the end of a Rust program is lasting.)
+//! main thread is older than the run: see [`super::withheld`].)
 
 use crate::{carrier::CarrierOnly, system};
 use core::{cell::Cell, ops::Range};

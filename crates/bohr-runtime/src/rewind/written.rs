@@ -3,7 +3,7 @@
 //! table (`userfaultfd` in its asynchronous mode, Linux 6.7), which a scan of
 //! `/proc/self/pagemap` reads.
 
-use crate::{channel, system};
+use crate::{channel, footprint::withheld::Piece, system};
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -151,19 +151,25 @@ fn control(descriptor: i32, request: usize, argument: usize) -> Option<usize> {
     unsafe { system::try_call(libc::SYS_ioctl, arguments) }.ok()
 }
 
-/// The private memory that can be written to.
-pub fn private_memory() -> Option<Vec<Range<usize>>> {
+/// The private memory of this process.
+pub fn private_memory() -> Option<Vec<Piece>> {
     let text = system::file(c"/proc/self/maps").ok()?;
     let lines = text.split(|&byte| byte == b'\n');
-    let ranges = lines.filter_map(|line| {
+    let pieces = lines.filter_map(|line| {
         let mut words = line.split(|&byte| byte == b' ');
         let addresses = core::str::from_utf8(words.next()?).ok()?;
-        if !matches!(words.next()?, [_, b'w', _, b'p']) {
+        let &[read, write, execute, b'p'] = words.next()? else {
             return None;
-        }
+        };
         let (start, end) = addresses.split_once('-')?;
         let address = |text| usize::from_str_radix(text, 16).ok();
-        Some(address(start)?..address(end)?)
+        let permission = |letter, flag| if letter == b'-' { 0 } else { flag };
+        Some(Piece {
+            range: address(start)?..address(end)?,
+            access: permission(read, libc::PROT_READ)
+                | permission(write, libc::PROT_WRITE)
+                | permission(execute, libc::PROT_EXEC),
+        })
     });
-    Some(ranges.collect())
+    Some(pieces.collect())
 }

@@ -1,7 +1,10 @@
 // Memory mapped before the threads and given back after them; and some that each
-// thread maps for itself, of which only the first gives it back.
+// thread maps for itself, of which only the first gives it back. With an argument
+// that memory stays ("stay"), is touched after it was given back ("touch"), or makes
+// room for another mapping, whose place is told ("again").
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -30,7 +33,7 @@ static void *work(void *first) {
 }
 
 int main(int count, char **arguments) {
-    (void)arguments;
+    const char what = count > 1 ? arguments[1][0] : 'g';
     shared = map();
     if (shared[5000] != 0) abort();
     pthread_t one, other;
@@ -39,7 +42,9 @@ int main(int count, char **arguments) {
     pthread_join(one, NULL);
     pthread_join(other, NULL);
     if (shared[5000] != 6) abort();
-    // With an argument the memory stays.
-    if (count == 1 && munmap(shared, LENGTH) != 0) abort();
+    if (what == 's') return 0;
+    if (munmap(shared, LENGTH) != 0) abort();
+    if (what == 't') return ((volatile char *)shared)[5000];
+    if (what == 'a') return (uintptr_t)map() >> 12 & 0x7f;
     return 0;
 }
