@@ -26,7 +26,7 @@ use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{
     ChoiceKind, EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, ThreadPath,
 };
-use bohr_schedule::{Pending, Strategy, View};
+use bohr_schedule::{Cause, Pending, Roster, Strategy, View};
 use core::cell::{Cell, RefCell};
 
 /// All state of a controlled run.
@@ -36,6 +36,10 @@ pub struct Engine {
     pending: RefCell<Vec<Pending>>,
     /// Threads that have not ended, ascending.
     live: RefCell<Vec<ThreadIndex>>,
+    /// The same, by what they wait for.
+    roster: RefCell<Roster<Wait>>,
+    /// Threads whose pending operation is known to be of no use.
+    spinning: RefCell<Vec<ThreadIndex>>,
     /// Working space of [`Engine::decide`].
     enabled: RefCell<Vec<ThreadIndex>>,
     current: Cell<ThreadIndex>,
@@ -78,6 +82,8 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     threads: RefCell::new(Vec::new()),
     pending: RefCell::new(Vec::new()),
     live: RefCell::new(Vec::new()),
+    roster: RefCell::new(Roster::new()),
+    spinning: RefCell::new(Vec::new()),
     enabled: RefCell::new(Vec::new()),
     current: Cell::new(ThreadIndex::MAIN),
     strategy: RefCell::new(None),
@@ -148,6 +154,7 @@ impl Engine {
         let thread: &'static Thread = Box::leak(Box::new(Thread::new(index, path, region)));
         threads.push(thread);
         self.live.borrow_mut().push(index);
+        self.roster.borrow_mut().note(index, Cause::Nothing);
         if self.live_count() == 2 {
             self.is_no_longer_alone();
         }
@@ -163,6 +170,13 @@ impl Engine {
     /// Sets what a thread that does not run yet is about to do.
     pub fn set_pending(&self, thread: ThreadIndex, operation: Operation) {
         self.pending.borrow_mut()[thread.position()] = Pending::new(operation);
+    }
+
+    /// Somebody has done something to the thread, wherever it waits.
+    pub fn disturb(&self, thread: &Thread) {
+        if thread.life.get() == Life::Alive {
+            self.roster.borrow_mut().note(thread.index, Cause::Own);
+        }
     }
 
     /// The running thread.

@@ -107,7 +107,10 @@ fn send(signal: i32, thread: Option<&Thread>, sent: Sent) {
     }
     queue::add(signal, thread.map(|thread| thread.index), sent);
     match thread {
-        Some(thread) => thread.signals.set(thread.signals.get() | bit(signal)),
+        Some(thread) => {
+            thread.signals.set(thread.signals.get() | bit(signal));
+            ENGINE.disturb(thread);
+        }
         None => drop(PENDING.fetch_or(bit(signal), Ordering::Relaxed)),
     }
 }
@@ -124,6 +127,11 @@ fn is_ignored(signal: i32) -> bool {
 /// What is pending for the thread, blocked or not.
 pub fn pending(thread: &Thread) -> u64 {
     thread.signals.get() | PENDING.load(Ordering::Relaxed)
+}
+
+/// Whether something is pending that any thread may handle.
+pub fn is_any_for_all() -> bool {
+    PENDING.load(Ordering::Relaxed) != 0
 }
 
 /// Whether a signal has been sent to the thread, or to the process, and nobody has

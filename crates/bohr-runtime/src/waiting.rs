@@ -10,6 +10,7 @@ use crate::{
     timers,
 };
 use bohr_event::ThreadIndex;
+use bohr_schedule::Cause;
 
 /// Whether the thread can go on: its pending operation is possible, or there is
 /// something to be done before it.
@@ -61,6 +62,36 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
         Wait::Timer(timer) => timers::has_expired(timer),
         Wait::Check(check) => crate::descriptors::check(check),
+    }
+}
+
+/// What the thread waits for, where that is the same for all who wait for it and
+/// nothing else can end its wait. Whoever does something to a thread that waits
+/// tells the engine ([`crate::engine::Engine::disturb`]).
+pub fn cause(thread: &Thread) -> Cause<Wait> {
+    let wait = thread.wait.get();
+    let is_disturbed = thread.deadline.get() != u64::MAX
+        || thread.interrupted.get()
+        || thread.woken.get()
+        || thread.cancel.requested.get()
+        || thread.signals.get() != 0;
+    match wait {
+        Wait::Nothing => Cause::Nothing,
+        _ if is_disturbed => Cause::Own,
+        // The owner may take it again.
+        Wait::Mutex(address) if Mutex::at(address).is_held_by(thread.owner_number.get()) => {
+            Cause::Own
+        }
+        Wait::Mutex(_)
+        | Wait::ReadLock(_)
+        | Wait::WriteLock(_)
+        | Wait::Semaphore(_)
+        | Wait::SpinLock(_)
+        | Wait::Once(_)
+        | Wait::End(_) => Cause::Shared(wait),
+        // All who have not been woken, wherever.
+        Wait::Wake(_) => Cause::Shared(Wait::Wake(0)),
+        Wait::Signal(_) | Wait::Descriptor(..) | Wait::Timer(_) | Wait::Check(_) => Cause::Own,
     }
 }
 

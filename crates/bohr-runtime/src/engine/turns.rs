@@ -9,7 +9,7 @@ use crate::{
     record::RECORD,
     signals::{self, Handled},
     spin::Sample,
-    thread::{Interruptible, Thread},
+    thread::{Interruptible, Life, Thread},
     unwind::Registers,
     verdict, waiting,
 };
@@ -26,6 +26,7 @@ impl Engine {
         let (wait, deadline) = (thread.wait.get(), thread.deadline.get());
         loop {
             self.pending.borrow_mut()[thread.index.position()] = pending;
+            self.note_spinning(thread.index, pending.spins);
             self.reschedule();
             if !signals::is_due(thread) && waiting::is_possible(thread) {
                 self.take_first_leave();
@@ -166,6 +167,7 @@ impl Engine {
         self.settle();
         let before = self.current.get();
         self.live.borrow_mut().retain(|&index| index != before);
+        self.roster.borrow_mut().remove(before);
         let grant = self.decide();
         let (from, to) = self.hand_over(before, grant.thread);
         if baton::is_used() {
@@ -286,17 +288,32 @@ impl Engine {
         })
     }
 
-    fn find_enabled(&self) {
-        let threads = self.threads.borrow();
-        let mut pending = self.pending.borrow_mut();
-        let mut enabled = self.enabled.borrow_mut();
-        enabled.clear();
-        for &index in self.live.borrow().iter() {
-            if waiting::is_over(threads[index.position()]) {
-                enabled.push(index);
-                // The running thread may have changed what the others look at.
-                pending[index.position()].spins &= index == self.current.get();
-            }
+    fn note_spinning(&self, thread: ThreadIndex, spins: bool) {
+        let mut spinning = self.spinning.borrow_mut();
+        if spins && !spinning.contains(&thread) {
+            spinning.push(thread);
         }
+    }
+
+    /// What the running thread waits for may be something else than before; what
+    /// others wait for is not.
+    fn find_enabled(&self) {
+        let current = self.current();
+        if current.life.get() == Life::Alive {
+            let cause = waiting::cause(current);
+            self.roster.borrow_mut().note(current.index, cause);
+        }
+        let threads = self.threads.borrow();
+        let mut enabled = self.enabled.borrow_mut();
+        let is_over = |index: ThreadIndex| waiting::is_over(threads[index.position()]);
+        let alike = !signals::is_any_for_all();
+        self.roster.borrow().find(&mut enabled, alike, is_over);
+        // The running thread may have changed what the others look at.
+        let mut pending = self.pending.borrow_mut();
+        self.spinning.borrow_mut().retain(|&index| {
+            let stays = index == current.index || enabled.binary_search(&index).is_err();
+            pending[index.position()].spins &= stays;
+            stays
+        });
     }
 }

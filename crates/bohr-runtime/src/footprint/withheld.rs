@@ -127,24 +127,3 @@ pub fn put_back() -> Option<()> {
     }
     Some(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_that_is_known_without_a_gap() {
-        let pieces = [0x1000..0x2000, 0x2000..0x8000, 0x9000..0xa000];
-        let piece = |range| Piece { range, access: 0 };
-        know(pieces.map(piece).into_iter().collect());
-        let known = [
-            0x1000..0x8000,
-            0x1000..0x2000,
-            0x3000..0x5000,
-            0x9000..0xa000,
-        ];
-        assert!(known.into_iter().all(is_known));
-        let unknown = [0..0x2000, 0x7000..0xa000, 0x8000..0x9000, 0x9000..0xb000];
-        assert!(!unknown.into_iter().any(is_known));
-    }
-}

@@ -44,6 +44,7 @@ interpose! {
         };
         ENGINE.step(operation(EventKind::Signal, target.object(), place));
         target.cancel.requested.set(true);
+        ENGINE.disturb(target);
         if target.index == ENGINE.current().index && target.cancel.asynchronous.get() {
             point();
         }

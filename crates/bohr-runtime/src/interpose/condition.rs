@@ -80,7 +80,9 @@ pub fn wake_matching(object: usize, most: usize, bits: u64) -> usize {
         } else {
             ENGINE.choose(ChoiceKind::Waiter, waiters.len() as u32)
         };
-        waiters.remove(picked as usize).woken.set(true);
+        let waiter = waiters.remove(picked as usize);
+        waiter.woken.set(true);
+        ENGINE.disturb(waiter);
         count += 1;
     }
     count
