@@ -39,6 +39,12 @@ pub struct Roster<C> {
     places: Vec<Option<usize>>,
 }
 
+impl<C: Copy + Eq> Default for Roster<C> {
+    fn default() -> Roster<C> {
+        Roster::new()
+    }
+}
+
 impl<C: Copy + Eq> Roster<C> {
     /// Nobody.
     #[must_use]
