@@ -36,8 +36,8 @@ fn run(_: &[String]) -> Result<(), String> {
     demo.bohr(&["reduce", "cache.bohr"], 0)?;
     demo.say("The same failure with as few switches as possible.");
     demo.bohr(&["simplify", "cache.bohr"], 0)?;
-    demo.say("What it takes to fail.");
-    demo.bohr(&["explain", "cache.bohr"], 0)?;
+    demo.say("What it takes to fail; cache.html is the same to click through.");
+    demo.bohr(&["explain", "cache.bohr", "--html", "cache.html"], 0)?;
     demo.say("Lines in the source that show it every time, with real threads and without bohr.");
     demo.bohr(&["break", "from", "cache.bohr"], 0)
 }

@@ -40,7 +40,8 @@ const BUILD: &[Package] = &[
 ];
 
 /// What the tests take on top: compilers, libraries and build systems that a user
-/// may have, a source of random programs, a renderer for graphs.
+/// may have, a source of random programs, a renderer for graphs, a
+/// browser.
 const TEST: &[Package] = &[
     Package {
         name: "gcc",
@@ -109,6 +110,10 @@ const TEST: &[Package] = &[
     Package {
         name: "graphviz",
         file: "/usr/bin/dot",
+    },
+    Package {
+        name: "chromium",
+        file: "/usr/bin/chromium",
     },
 ];
 

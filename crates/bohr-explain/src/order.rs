@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::ops::Range;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Order {
     /// What came first and should not have.
     pub first: Moment,
@@ -18,9 +18,18 @@ pub struct Order {
     pub second: Moment,
     /// What the thread of `second` did with the same variable last before `first`.
     pub earlier: Option<Moment>,
+    /// The run that has them the other way round, and does not fail.
+    #[serde(skip)]
+    pub passing: Option<Recorded>,
 }
 
 impl Order {
+    /// The nearest run that does not fail.
+    #[must_use]
+    pub fn passing_run(&self) -> Option<&Recorded> {
+        self.passing.as_ref()
+    }
+
     /// All that is named, in the order in which it happens.
     pub fn named(&self) -> impl Iterator<Item = &Moment> {
         self.earlier.iter().chain([&self.first, &self.second])
@@ -40,15 +49,21 @@ pub fn orders<E: Experimenter>(
     for segment in 0..run.schedule.segments().len().saturating_sub(1) {
         let pair = Pair::new(run, segment);
         let length = run.schedule.segments()[segment].events;
-        if !pair.harmless(length, experimenter)? {
+        let Some(mut passing) = pair.harmless(length, experimenter)? else {
             continue;
-        }
+        };
         // So many events of the first thread can come behind the second.
         let behind = last_failing(length, |distance| {
-            Ok(!pair.harmless(distance, experimenter)?)
+            let nearer = pair.harmless(distance, experimenter)?;
+            let fails = nearer.is_none();
+            passing = nearer.unwrap_or_else(|| std::mem::take(&mut passing));
+            Ok(fails)
         })?;
         let importance = |operation: &Operation| experimenter.importance(operation);
-        found.push(pair.order((length - behind) as usize, &importance));
+        found.push(Order {
+            passing: Some(passing),
+            ..pair.order((length - behind) as usize, &importance)
+        });
     }
     Ok(found)
 }
@@ -105,6 +120,7 @@ fn overtaken(run: &Recorded, last: usize, other: &Recorded, thread: &ThreadPath)
             first: Moment::at(run, event),
             second: Moment::at(other, *second),
             earlier: None,
+            passing: Some(other.clone()),
         })
     })
 }
@@ -137,14 +153,14 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Whether the program does not fail if the second segment comes `distance`
-    /// events before the end of the first. Where it cannot, as before its thread
-    /// is created, nothing is known, and that is no.
+    /// The run in which the second segment comes `distance` events before the end
+    /// of the first, if that does not fail. Where it cannot come there, as before
+    /// its thread is created, nothing is known, and there is none.
     fn harmless<E: Experimenter>(
         &self,
         distance: u64,
         experimenter: &mut E,
-    ) -> Result<bool, E::Error> {
+    ) -> Result<Option<Recorded>, E::Error> {
         let candidate = entered(&self.run.schedule, self.segment, distance);
         let seen = experimenter.observe(&candidate)?;
         let position = |event: usize| {
@@ -158,7 +174,7 @@ impl<'a> Pair<'a> {
             Some(overtaken) => came.is_some_and(|came| came < overtaken),
             None => came.is_some(),
         };
-        Ok(!seen.fails && came_first)
+        Ok((!seen.fails && came_first).then_some(seen.run))
     }
 
     /// The first event of the first segment that has to come before, with the
@@ -190,6 +206,7 @@ impl<'a> Pair<'a> {
             earlier: before
                 .filter(|_| found.is_some())
                 .map(|event| Moment::at(self.run, event)),
+            passing: None,
         }
     }
 }

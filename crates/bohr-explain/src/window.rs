@@ -39,9 +39,17 @@ pub struct Window {
     /// what closes the window. What comes afterwards is told from it.
     #[serde(skip)]
     pub passing: Option<Recorded>,
+    /// The run in which it came too early to do harm.
+    #[serde(skip)]
+    pub early: Option<Recorded>,
 }
 
 impl Window {
+    /// The runs next to this one that do not fail.
+    pub fn passing_runs(&self) -> impl Iterator<Item = &Recorded> {
+        self.passing.iter().chain(&self.early)
+    }
+
     /// What tells it best: the accesses to the variable that it is about, or else
     /// its edges.
     #[must_use]
@@ -85,12 +93,17 @@ fn window<E: Experimenter>(
     let before = events_before(segments, segment);
     let between = needed(run, segment, experimenter)?;
     let executed = before + interrupted.events;
+    let mut early = None;
     let earlier = last_failing(interrupted.events, |distance| {
         let moved = shifted(&run.schedule, segment, -(distance as i64));
         let seen = experimenter.observe(&moved)?;
         // Where a lock keeps the others out, they come later: that is not earlier.
         let others = others_behind(&seen.run, thread, executed - distance);
-        Ok(seen.fails && others >= between.len())
+        let fails = seen.fails;
+        if !fails {
+            early = Some(seen.run);
+        }
+        Ok(fails && others >= between.len())
     })?;
     let first = executed - earlier;
     let late = last_harmful(run, segment, experimenter)?;
@@ -104,6 +117,7 @@ fn window<E: Experimenter>(
         culprit: None,
         width: earlier + late.distance + 1,
         passing: late.passing,
+        early,
     };
     let surroundings = Surroundings {
         run,

@@ -17,6 +17,8 @@ pub trait Teller {
 pub struct Told {
     /// Who.
     pub thread: String,
+    /// Which of its events, counted from 0.
+    pub number: u64,
     /// What it does: a verb.
     pub kind: String,
     /// To what: a variable, a lock, a thread.

@@ -1,5 +1,6 @@
 //! `bohr explain`: what a failure takes, readable in a minute.
 
+mod page;
 mod probe;
 pub mod source;
 mod stacks;
@@ -15,6 +16,7 @@ use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, write_whole};
 use bohr_report::Story;
 use bohr_schedule::Plan;
+use page::Shown;
 use probe::{Probe, failing_thread};
 use source::Sources;
 use stacks::Stacks;
@@ -33,6 +35,7 @@ Examples:
   bohr explain cache.bohr
   bohr explain cache.bohr --json | jq .findings
   bohr explain cache.bohr --sarif cache.sarif
+  bohr explain cache.bohr --html cache.html
 
 The failing run is simplified first, unless `bohr simplify` has done that. Then
 every switch is moved until the failure goes away: what is left in between is
@@ -46,6 +49,9 @@ pub struct Args {
     /// Also write the findings as SARIF, for code hosts and editors.
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
+    /// Also write one page to click through, for any browser, with the sources in it.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -53,13 +59,20 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let story = tell(&bug, &mut trials, args.time)?;
+    let mut explained = find_out(&bug, &mut trials, args.time)?;
+    let shown = match &args.html {
+        Some(_) => Some(Shown::of(&explained.explanation, &bug, &mut trials)?),
+        None => None,
+    };
+    let program = Path::new(OsStr::from_bytes(&bug.program.path));
+    let (story, mut telling) = tell(&bug, &mut explained, program, &mut trials)?;
     if let Some(path) = &args.sarif {
         let log = story.as_sarif(env!("CARGO_PKG_VERSION")).to_string();
-        write_whole(path, log.as_bytes()).map_err(|source| ExploreError::File {
-            path: path.clone(),
-            source,
-        })?;
+        write(path, &log)?;
+    }
+    if let (Some(path), Some(shown)) = (&args.html, shown) {
+        let program = program.display().to_string();
+        write(path, &shown.page(&program, &story, &mut telling))?;
     }
     match args.subject.json {
         true => println!("{}", story.as_json()),
@@ -106,20 +119,31 @@ pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Ex
     })
 }
 
-/// Finds out all there is and puts it in words.
-fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Failure> {
+fn write(path: &Path, text: &str) -> Result<(), ExploreError> {
+    write_whole(path, text.as_bytes()).map_err(|source| ExploreError::File {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Puts what was found out in words.
+fn tell<'t>(
+    bug: &Bug,
+    explained: &'t mut Explained,
+    program: &Path,
+    trials: &'t mut Trials<'_>,
+) -> Result<(Story, Telling<'t>), Failure> {
     let Explained {
         explanation,
         failure,
         vocabulary,
-    } = find_out(bug, trials, time)?;
-    let stacks = Stacks::of(&explanation, failure.as_ref(), trials, bug.seed)?;
-    let program = Path::new(OsStr::from_bytes(&bug.program.path));
+    } = explained;
+    let stacks = Stacks::of(explanation, failure.as_ref(), trials, bug.seed)?;
     let names = Names::with(
         trials.atlas_mut(),
         &explanation.run.threads,
         &explanation.run.steps,
-        vocabulary,
+        std::mem::take(vocabulary),
     );
     let mut telling = Telling {
         names,
@@ -131,7 +155,7 @@ fn tell(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Story, Fai
         kind: bug.signature.kind_name(),
         description: describe_bug(bug),
     };
-    Ok(Story::new(told, &explanation, &mut telling))
+    Ok((Story::new(told, explanation, &mut telling), telling))
 }
 
 /// The failing run with the fewest switches: the one in the bug file, or what

@@ -43,11 +43,21 @@ impl Sources {
     pub fn text(&mut self, line: &str) -> Option<String> {
         let (file, line) = line.rsplit_once(':')?;
         let number: usize = line.parse().ok()?;
+        let text = self.lines(file)?.get(number.checked_sub(1)?)?;
+        Some(text.trim().to_string())
+    }
+
+    /// The text of a file.
+    pub fn whole(&mut self, file: &str) -> Option<String> {
+        Some(self.lines(file)?.join("\n"))
+    }
+
+    fn lines(&mut self, file: &str) -> Option<&[String]> {
         let folders = &self.folders;
         let lines = self.files.entry(file.to_string()).or_insert_with(|| {
             let (_, text) = read(folders, file)?;
-            Some(text.lines().map(|line| line.trim().to_string()).collect())
+            Some(text.lines().map(str::to_string).collect())
         });
-        lines.as_ref()?.get(number.checked_sub(1)?).cloned()
+        lines.as_deref()
     }
 }

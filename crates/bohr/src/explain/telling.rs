@@ -19,6 +19,7 @@ impl Teller for Telling<'_> {
         let spot = self.spot(moment);
         Told {
             thread: moment.thread.to_string(),
+            number: moment.number,
             kind: operation.kind.verb().to_string(),
             object: self.names.object(operation),
             takes_object: operation.kind.takes_object(),
