@@ -168,6 +168,7 @@ fn other_end(first: &RunReport, report: &RunReport) -> Option<Difference> {
         Outcome::Exited { code } => format!("ended with exit code {code}"),
         Outcome::Failed(failure) => format!("failed: {:?} {}", failure.kind, failure.message),
         Outcome::Stopped(_) => "was stopped".to_string(),
+        Outcome::NoRoom => "had no room for its trace".to_string(),
         Outcome::Broken(message) => message.clone(),
     };
     let (expected, found) = (end(&first.outcome), end(&report.outcome));

@@ -50,6 +50,9 @@ pub enum ExploreError {
         /// What it says.
         message: String,
     },
+    /// The disk is full.
+    #[error("there is no room for the trace of a run in {}", .0.display())]
+    NoRoom(PathBuf),
     /// The budget was spent before a single run had ended.
     #[error("no run came to its end within {0:?}")]
     NoRunEnded(std::time::Duration),
@@ -73,7 +76,7 @@ pub enum ExploreError {
 }
 
 impl ExploreError {
-    /// An error if the runtime says that it failed.
+    /// An error if the runtime says that it failed, or had no room.
     ///
     /// # Errors
     /// Just then.
@@ -83,6 +86,7 @@ impl ExploreError {
                 seed: report.seed,
                 message: message.clone(),
             }),
+            Outcome::NoRoom => Err(ExploreError::NoRoom(std::env::temp_dir())),
             _ => Ok(()),
         }
     }
@@ -123,7 +127,7 @@ impl Diagnosis for ExploreError {
             ExploreError::Server(ServerError::TooSlow(_)) => {
                 "if it needs longer to start, raise --startup".to_string()
             }
-            ExploreError::Server(ServerError::Store(_)) => {
+            ExploreError::Server(ServerError::Store(_)) | ExploreError::NoRoom(_) => {
                 "set TMPDIR to a directory with room".to_string()
             }
             ExploreError::NoRunEnded(_) => {

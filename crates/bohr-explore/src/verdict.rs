@@ -94,7 +94,7 @@ fn judge_for(
                 None => None,
             }
         }
-        Outcome::Stopped(_) | Outcome::Broken(_) => None,
+        Outcome::Stopped(_) | Outcome::NoRoom | Outcome::Broken(_) => None,
     }
 }
 

@@ -29,12 +29,12 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
     CLOCK.set_epoch(job.policy.clock);
     policy::set(job.policy);
     baton::use_for_run(job.backend == Backend::Threads);
+    REPORTING.begin(job, ledger);
     TRACER.begin(job, task.store, trace);
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
     probe::begin(&job.probes);
     hold::set(job.hold);
-    REPORTING.begin(job, ledger);
     lifecycle::add_main_thread();
     control::begin();
 }
@@ -42,7 +42,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
 /// For a clone that is in the middle of a run already.
 fn resume(task: &'static Task, ledger: Ledger, trace: u64) {
     arena::begin_run();
-    TRACER.begin(&task.job, task.store, trace);
     REPORTING.begin(&task.job, ledger);
+    TRACER.begin(&task.job, task.store, trace);
     control::begin();
 }

@@ -108,6 +108,9 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
             unwind::Registers::of_signal(&*context.cast::<libc::ucontext_t>()),
         )
     };
+    if signal == libc::SIGBUS && is_trace(address) {
+        verdict::no_room();
+    }
     if !control::is_on() || REPORTING.is_closing() {
         return give_up(signal);
     }
@@ -117,9 +120,6 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
     }
     let mut place = OBJECTS.place(registers.place());
     if OBJECTS.is_runtime(registers.instruction()) {
-        if is_trace(address) {
-            verdict::broken("no room for the trace: the disk of TMPDIR is full");
-        }
         if is_own(address) {
             verdict::broken(&format!("signal {signal} in the runtime at {place:x?}"));
         }

@@ -100,6 +100,13 @@ pub fn stopped(stop: &Stop) -> ! {
     ))
 }
 
+/// The trace cannot be written. That may come to light when its end is, so this
+/// says so whatever was to be said.
+pub fn no_room() -> ! {
+    record(Summary::default(), &Outcome::NoRoom, &None);
+    system::exit(CLOSED)
+}
+
 /// The runtime made a mistake.
 pub fn broken(message: &str) -> ! {
     close(Outcome::Broken(String::from(message)))

@@ -89,3 +89,35 @@ fn another_build_of_the_program() {
         .bohr(&["replay", "program-adapted.bohr", "--times", "50"])
         .expect(0);
 }
+
+/// A run whose trace finds no room on the disk has not failed. The disk is one of two
+/// megabytes, for this process only; where nobody may make one there is nothing to try.
+#[test]
+fn a_disk_that_is_full_is_no_failure_of_the_program() {
+    let folder = Folder::with("lost_update", &[]);
+    let make = "mkdir -p small && mount -t tmpfs -o size=2m small small";
+    let fill = "head -c 3m /dev/zero > small/much 2> /dev/null";
+    let run = "TMPDIR=$PWD/small exec \"$0\" run --json -- ./program";
+    let within = |script: &str| {
+        let bohr = env!("CARGO_BIN_EXE_bohr");
+        let mut command = std::process::Command::new("unshare");
+        command.args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            bohr,
+        ]);
+        command.current_dir(folder.path(".")).output().unwrap()
+    };
+    if !within(make).status.success() {
+        return;
+    }
+    let output = within(&format!("{make} && {fill}; {run}"));
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{messages}");
+    assert!(messages.contains("no room for the trace"), "{messages}");
+    assert!(messages.contains("set TMPDIR"), "{messages}");
+}

@@ -64,6 +64,8 @@ pub enum Outcome {
     Failed(Failure),
     /// The strategy ended it, for the reason that `bohr-schedule` wrote.
     Stopped(Vec<u8>),
+    /// The trace could not be written: no room on the disk.
+    NoRoom,
     /// The runtime made a mistake; a bug in bohr.
     Broken(String),
 }
