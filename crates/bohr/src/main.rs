@@ -14,6 +14,7 @@ mod check;
 mod compile;
 mod completions;
 mod control;
+mod dump;
 mod explain;
 mod hunt;
 mod inspect;
@@ -85,6 +86,8 @@ enum Command {
     Break(breaking::Args),
     /// Show every event of a failing run, or export them.
     Trace(trace::Args),
+    /// Read a core file: who failed, where, and what its variables were.
+    Core(dump::Args),
     /// Run a program once, under control.
     Run(run::Args),
     /// Run one schedule many times and compare every event.
@@ -121,6 +124,7 @@ fn run(command: Command) -> Outcome {
         Command::Explain(args) => explain::run(&args),
         Command::Break(args) => breaking::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Core(args) => dump::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),

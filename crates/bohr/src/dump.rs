@@ -1,0 +1,90 @@
+//! `bohr core`: what a core file tells of a failure that nobody has recorded.
+
+mod files;
+mod report;
+mod text;
+
+use crate::outcome::Outcome;
+use bohr_dump::{Dump, loaded, unpack};
+use bohr_event::{Diagnosis, Fault};
+use files::Files;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The largest core that is read, unpacked.
+const LARGEST: u64 = 64 << 30;
+
+/// Which core, of which program.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr core core.1234
+  bohr core core.1234.zst --program build/server --json
+  coredumpctl dump server -o server.core && bohr core server.core
+
+Reads cores as the kernel and systemd leave them, packed or not, also such that
+were cut off. The program and its libraries are looked for where they were
+mapped from; separate debug files by build id under /usr/lib/debug and beside
+the program. Exit codes: 0 done, 2 bohr could not do it.")]
+pub struct Args {
+    /// The core file; packed by zstd, lz4 or gzip, or not at all.
+    core: PathBuf,
+    /// The program that left it, if it is not where it was.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// One object on standard output; docs/json/core.md tells its fields.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{path} cannot be read")]
+pub struct Unreadable {
+    path: String,
+    source: std::io::Error,
+}
+
+impl Diagnosis for Unreadable {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let bytes = read(&args.core)?;
+    let bytes = unpack(&bytes, LARGEST)?;
+    let mut dump = Dump::read(&bytes)?;
+    let files = Files::find(&dump, args.program.as_deref())?;
+    let objects = loaded::load(&mut dump, &files.available())?;
+    let report = report::Report::of(&dump, &objects, files.missing());
+    match args.json {
+        true => println!(
+            "{}",
+            serde_json::to_string_pretty(&report).unwrap_or_default()
+        ),
+        false => print!("{}", text::text(&report)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &std::path::Path) -> Result<Vec<u8>, Unreadable> {
+    std::fs::read(path).map_err(|source| Unreadable {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+impl Files {
+    fn find(dump: &Dump<'_>, program: Option<&std::path::Path>) -> Result<Files, Unreadable> {
+        let mut files = Files::default();
+        let own = loaded::program(dump);
+        for path in loaded::paths(dump) {
+            match program.filter(|_| own == Some(path)) {
+                Some(given) => files.add(path, given, read(given)?),
+                None => files.look_for(path),
+            }
+        }
+        Ok(files)
+    }
+}

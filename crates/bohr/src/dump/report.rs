@@ -1,0 +1,140 @@
+//! What is told of a core.
+
+use bohr_dump::variables::{Call, Information, Sections, Variable};
+use bohr_dump::{Dump, Fault, Found, Frame, Loaded, Stacks};
+use serde::Serialize;
+
+/// Frames of a stack that are told.
+const MOST_FRAMES: usize = 64;
+
+/// All of it.
+#[derive(Serialize)]
+pub struct Report {
+    pub command: Option<String>,
+    /// Where the program was.
+    pub program: Option<String>,
+    pub fault: Option<Fault>,
+    /// The one that failed first.
+    pub threads: Vec<ThreadReport>,
+    /// Files that were mapped and are not to be found.
+    pub missing_files: Vec<String>,
+    /// Objects without debug information that were on a stack.
+    pub without_debug_information: Vec<String>,
+    /// Bytes that the core should have and has not.
+    pub missing_bytes: u64,
+}
+
+/// One thread.
+#[derive(Serialize)]
+pub struct ThreadReport {
+    pub number: i32,
+    pub failed: bool,
+    pub frames: Vec<FrameReport>,
+    /// Frames further out.
+    pub more: usize,
+}
+
+/// One frame of its stack, or a function that was inlined into it.
+#[derive(Serialize)]
+pub struct FrameReport {
+    pub address: u64,
+    #[serde(flatten)]
+    pub call: Call,
+    /// The object that it belongs to.
+    pub object: Option<String>,
+    /// Found by a frame pointer: others may be missing in between.
+    pub guessed: bool,
+    pub variables: Vec<Variable>,
+}
+
+impl Report {
+    /// Of a core with these objects.
+    pub fn of(dump: &Dump<'_>, objects: &[Loaded<'_>], missing: &[String]) -> Report {
+        let sections: Vec<Sections<'_>> = objects.iter().map(Sections::of).collect();
+        let known = objects.iter().zip(&sections);
+        let information: Vec<_> = known
+            .map(|(object, sections)| (object, Information::read(sections, object.bias)))
+            .collect();
+        let stacks = Stacks::new(&dump.memory, objects);
+        let teller = Teller {
+            dump,
+            stacks,
+            information,
+        };
+        let threads: Vec<ThreadReport> = (0..dump.threads.len())
+            .map(|position| teller.thread(position))
+            .collect();
+        Report {
+            command: dump.command.clone(),
+            program: bohr_dump::loaded::program(dump).map(String::from),
+            fault: dump.fault,
+            without_debug_information: teller.silent(&threads),
+            threads,
+            missing_files: missing.to_vec(),
+            missing_bytes: dump.missing,
+        }
+    }
+}
+
+struct Teller<'t, 'a> {
+    dump: &'t Dump<'a>,
+    stacks: Stacks<'t, 'a>,
+    information: Vec<(&'t Loaded<'a>, Information<'t>)>,
+}
+
+impl Teller<'_, '_> {
+    fn thread(&self, position: usize) -> ThreadReport {
+        let thread = &self.dump.threads[position];
+        let frames = self.stacks.of(&thread.registers);
+        let told = frames.iter().take(MOST_FRAMES);
+        ThreadReport {
+            number: thread.number,
+            failed: position == 0,
+            frames: told.flat_map(|frame| self.frame(frame)).collect(),
+            more: frames.len().saturating_sub(MOST_FRAMES),
+        }
+    }
+
+    /// A frame, with what was inlined into it before it.
+    fn frame(&self, frame: &Frame) -> Vec<FrameReport> {
+        let address = frame.instruction();
+        let known = self
+            .information
+            .iter()
+            .find(|(object, _)| object.range.contains(&address));
+        let mut calls = known.map_or_else(Vec::new, |(_, known)| known.calls(frame));
+        if calls.is_empty() {
+            calls.push(Call {
+                function: known.and_then(|(object, _)| object.symbol(address)),
+                ..Call::default()
+            });
+        }
+        let mut variables = known.map_or_else(Vec::new, |(_, known)| {
+            known.variables(frame, &self.dump.memory)
+        });
+        let report = |call: Call| FrameReport {
+            address: frame.place(),
+            object: known.map(|(object, _)| object.path.clone()),
+            guessed: frame.found == Found::FramePointer,
+            // The innermost line has them all: blocks and inlined functions share one frame.
+            variables: std::mem::take(&mut variables),
+            call,
+        };
+        calls.into_iter().map(report).collect()
+    }
+
+    /// Objects on stacks about which nothing is known but names.
+    fn silent(&self, threads: &[ThreadReport]) -> Vec<String> {
+        let frames = threads.iter().flat_map(|thread| &thread.frames);
+        let on_stacks: Vec<&String> = frames.filter_map(|frame| frame.object.as_ref()).collect();
+        let silent = self
+            .information
+            .iter()
+            .filter(|(_, known)| known.is_empty());
+        let paths = silent.map(|(object, _)| &object.path);
+        paths
+            .filter(|path| on_stacks.contains(path))
+            .cloned()
+            .collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! A core, for people.
+
+use super::report::{FrameReport, Report, ThreadReport};
+use bohr_dump::Fault;
+use bohr_dump::variables::{Value, Variable};
+use std::fmt::Write;
+
+/// Frames of threads that did not fail.
+const SHORT: usize = 8;
+/// Variables of a frame; `--json` has them all.
+const MOST_VARIABLES: usize = 12;
+/// Letters of a value.
+const LONGEST: usize = 100;
+
+/// What is told of a core.
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    let command = report.command.as_deref().unwrap_or("an unknown command");
+    let threads = report.threads.len();
+    let plural = if threads == 1 { "" } else { "s" };
+    line(&mut text, &format!("{command}: {threads} thread{plural}"));
+    line(
+        &mut text,
+        &report.fault.map_or_else(
+            || String::from("no signal: the core was taken from a running process"),
+            |fault| reason(&fault),
+        ),
+    );
+    for thread in &report.threads {
+        text.push('\n');
+        tell_thread(&mut text, thread, report.program.as_ref());
+    }
+    notes(&mut text, report);
+    text
+}
+
+fn line(text: &mut String, content: &str) {
+    text.push_str(content);
+    text.push('\n');
+}
+
+fn reason(fault: &Fault) -> String {
+    let name = match fault.signal {
+        4 => "illegal instruction",
+        5 => "trap",
+        6 => "abort",
+        7 => "bus error",
+        8 => "arithmetic error",
+        11 => "segmentation fault",
+        15 => "termination",
+        _ => "signal",
+    };
+    let signal = fault.signal;
+    match fault.signal {
+        // The kernel's own reasons are above 0; those below are of senders.
+        4 | 5 | 7 | 8 | 11 if fault.code > 0 => {
+            format!("{name} (signal {signal}) at address {:#x}", fault.address)
+        }
+        _ => format!("{name} (signal {signal})"),
+    }
+}
+
+fn tell_thread(text: &mut String, thread: &ThreadReport, program: Option<&String>) {
+    let failed = if thread.failed { ", which failed" } else { "" };
+    line(text, &format!("thread {}{failed}", thread.number));
+    let most = if thread.failed { usize::MAX } else { SHORT };
+    for (number, frame) in thread.frames.iter().take(most).enumerate() {
+        let is_own = frame.object.as_ref() == program;
+        tell_frame(text, number, frame, thread.failed && is_own);
+    }
+    let more = thread.more + thread.frames.len().saturating_sub(most);
+    if more > 0 {
+        line(text, &format!("  … {more} more"));
+    }
+}
+
+fn tell_frame(text: &mut String, number: usize, frame: &FrameReport, with_variables: bool) {
+    let place = match (&frame.call.file, frame.call.line) {
+        (Some(file), Some(number)) => format!(" at {file}:{number}"),
+        (Some(file), None) => format!(" in {file}"),
+        _ => frame
+            .object
+            .as_ref()
+            .map_or_else(String::new, |object| format!(" in {object}")),
+    };
+    let unknown = format!("{:#x}", frame.address);
+    let name = frame.call.function.as_deref().unwrap_or(&unknown);
+    let inlined = if frame.call.inlined { " (inlined)" } else { "" };
+    let guessed = if frame.guessed {
+        " (by its frame pointer)"
+    } else {
+        ""
+    };
+    line(
+        text,
+        &format!("  #{number} {name}{inlined}{place}{guessed}"),
+    );
+    let known = |variable: &&Variable| !matches!(variable.value, Value::Unknown(_));
+    let told = frame.variables.iter().filter(known);
+    for variable in told.take(if with_variables { MOST_VARIABLES } else { 0 }) {
+        let value = shortened(&variable.value.to_string());
+        let _ = writeln!(text, "       {} = {value}", variable.name);
+    }
+}
+
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => String::from(value),
+    }
+}
+
+fn notes(text: &mut String, report: &Report) {
+    let mut notes = Vec::new();
+    if report.missing_bytes > 0 {
+        notes.push(format!(
+            "the core was cut off: {} bytes of memory are missing",
+            report.missing_bytes
+        ));
+    }
+    if !report.missing_files.is_empty() {
+        let files = report.missing_files.join(", ");
+        notes.push(format!(
+            "not found: {files}; stacks through them are guessed"
+        ));
+    }
+    if !report.without_debug_information.is_empty() {
+        let objects = report.without_debug_information.join(", ");
+        notes.push(format!("no debug information: {objects}"));
+    }
+    if !notes.is_empty() {
+        text.push('\n');
+        notes
+            .iter()
+            .for_each(|note| line(text, &format!("note: {note}")));
+    }
+}
