@@ -1,8 +1,9 @@
 // A message broker. Each session opens a topic, announces a listener for it,
-// and publishes to the topic of its neighbour. One dispatcher thread takes the
-// published messages from a queue and hands each to the listener of its topic.
+// and publishes to the topic of its neighbour, each message sealed with a key
+// that all sessions share. One dispatcher thread takes the published messages
+// from a queue and hands each to the listener of its topic.
 //
-//     message-broker [sessions] [messages per session]
+//     message-broker [sessions] [messages per session] [letters of the key]
 
 #include <condition_variable>
 #include <cstdio>
@@ -71,6 +72,14 @@ private:
     bool closed = false;
 };
 
+static std::vector<int> key;
+
+static int sealed(int message) {
+    for (int letter : key)
+        message ^= letter;
+    return message;
+}
+
 static void session(Broker &broker, int number, int sessions, int messages, long &received) {
     const Listener add = [&received](int message) { received += message; };
 #ifdef FIXED
@@ -80,12 +89,13 @@ static void session(Broker &broker, int number, int sessions, int messages, long
     broker.listen(number, add);
 #endif
     for (int i = 0; i < messages; i++)
-        broker.publish((number + 1) % sessions, 1);
+        broker.publish((number + 1) % sessions, sealed(1));
 }
 
 int main(int argc, char **argv) {
     const int sessions = argc > 1 ? std::atoi(argv[1]) : 20;
     const int messages = argc > 2 ? std::atoi(argv[2]) : 10;
+    key.assign(argc > 3 ? std::atoi(argv[3]) : 0, 0);
 
     Broker broker;
     std::vector<long> received(sessions);

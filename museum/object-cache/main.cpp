@@ -1,8 +1,8 @@
 // A cache of objects with room for a fixed number of them. To save
 // allocations, an entry that is evicted is reused for the next object.
-// Readers look an object up and then copy its value.
+// Readers look an object up, copy its value, and set it into a page of text.
 //
-//     object-cache [readers] [lookups per reader]
+//     object-cache [readers] [lookups per reader] [letters per page]
 
 #include <cassert>
 #include <cstdio>
@@ -67,22 +67,33 @@ private:
     std::vector<CacheObject> entries;
 };
 
-static void reader(Cache &cache, int first, int lookups) {
+static std::vector<char> text(4096, 'x');
+
+static int typeset(int letters) {
+    int width = 0;
+    for (int i = 0; i < letters; i++)
+        width += text[i % text.size()] == 'x' ? 6 : 5;
+    return width;
+}
+
+static void reader(Cache &cache, int first, int lookups, int letters) {
     for (int i = 0; i < lookups; i++) {
         const int key = (first + i * 5) % 16;
         const long value = cache.get(key);
         assert(value == valueOf(key)); // marker: own-value
+        assert(typeset(letters) == 6 * letters);
     }
 }
 
 int main(int argc, char **argv) {
     const int readers = argc > 1 ? std::atoi(argv[1]) : 3;
     const int lookups = argc > 2 ? std::atoi(argv[2]) : 20;
+    const int letters = argc > 3 ? std::atoi(argv[3]) : 0;
 
     Cache cache(8);
     std::vector<std::thread> threads;
     for (int i = 0; i < readers; i++)
-        threads.emplace_back(reader, std::ref(cache), i * 3, lookups);
+        threads.emplace_back(reader, std::ref(cache), i * 3, lookups, letters);
     for (std::thread &thread : threads)
         thread.join();
     std::printf("%d readers made %d lookups each\n", readers, lookups);

@@ -2,114 +2,39 @@
 //! several times with different seeds, takes what was found through the other
 //! stages, and prints the results beside the papers' figures. Everything that
 //! is shown comes from `bohr --json` or from `eval/papers.toml`.
+//!
+//! What is measured is kept part by part in `eval/results`: an evaluation that
+//! was interrupted goes on where it was, and evaluations of a few exhibits add up
+//! to a whole one.
 
+mod btrigger;
+mod kept;
+mod lean;
 mod measure;
 mod page;
 mod papers;
+mod part;
+mod plots;
+mod settings;
+mod simtrace;
 mod statistics;
 mod tables;
 
 use crate::museum::build_bohr;
 use crate::{Command, shell};
-use bohr_museum::{Exhibit, MemoryModel};
+use bohr_museum::{Exhibit, MemoryModel, Papers};
+use kept::Shelf;
 use measure::{Measured, Measuring};
-use std::path::{Path, PathBuf};
+use part::Part;
+use settings::Settings;
+use std::path::Path;
+use std::time::Instant;
 
 pub const COMMAND: Command = Command {
     name: "eval",
-    about: "[--quick | --full] [--only NAME...]: the museum by strategy, beside the papers' tables",
+    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables",
     run,
 };
-
-/// How much is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// For the names of the files.
-    name: &'static str,
-    /// Hunts per exhibit and strategy.
-    trials: u64,
-    /// Seconds of a hunt that finds nothing.
-    seconds: u32,
-    /// Replays of what was found.
-    replays: u64,
-    strategies: &'static [&'static str],
-    /// Whether exhibits run at their default size or at their smallest.
-    full_size: bool,
-    /// Which exhibits; all if empty.
-    only: Vec<String>,
-}
-
-/// Exhibits of every class and language, and few enough for every change.
-const QUICK: [&str; 8] = [
-    "account",
-    "async-appender",
-    "guarded-pointer",
-    "log-rotation",
-    "park-event",
-    "philosophers",
-    "server-start",
-    "view-descriptor",
-];
-
-impl Settings {
-    fn quick() -> Settings {
-        Settings {
-            name: "quick",
-            trials: 3,
-            seconds: 5,
-            replays: 100,
-            strategies: &["mixed", "random", "pct:3", "surw"],
-            full_size: false,
-            only: QUICK.map(String::from).to_vec(),
-        }
-    }
-
-    fn full() -> Settings {
-        Settings {
-            name: "full",
-            trials: 20,
-            seconds: 60,
-            replays: 10_000,
-            strategies: &[
-                "mixed", "random", "pct:3", "pos", "surw", "feedback", "bounded",
-            ],
-            full_size: true,
-            only: Vec::new(),
-        }
-    }
-
-    fn from(arguments: &[String]) -> Result<Settings, String> {
-        let (mut settings, rest) = match arguments.split_first() {
-            Some((word, rest)) if word == "--quick" => (Settings::quick(), rest),
-            Some((word, rest)) if word == "--full" => (Settings::full(), rest),
-            _ => (Settings::quick(), arguments),
-        };
-        match rest.split_first() {
-            None => {}
-            Some((word, names)) if word == "--only" && !names.is_empty() => {
-                settings.only = names.to_vec();
-            }
-            Some((word, _)) => {
-                return Err(format!(
-                    "`{word}` is not understood; try --quick, --full or --only NAME..."
-                ));
-            }
-        }
-        Ok(settings)
-    }
-
-    fn exhibits(&self) -> Result<Vec<Exhibit>, String> {
-        let exhibits = match self.only.is_empty() {
-            true => bohr_museum::all(),
-            false => self
-                .only
-                .iter()
-                .map(|name| bohr_museum::named(name))
-                .collect(),
-        };
-        exhibits.map_err(|error| error.to_string())
-    }
-}
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let settings = Settings::from(arguments)?;
@@ -122,40 +47,71 @@ pub fn quick(bohr: &Path) -> Result<(), String> {
 }
 
 fn evaluate(settings: &Settings, bohr: &Path) -> Result<(), String> {
-    let exhibits = settings.exhibits()?;
-    let measuring = Measuring::new(bohr, settings);
-    let mut results = Vec::new();
-    for exhibit in &exhibits {
+    let papers = Papers::load().map_err(|error| error.to_string())?;
+    let shelf = Shelf::new(bohr, settings)?;
+    let measuring = Measuring::new(bohr, settings, &papers, &shelf);
+    let (within_reach, beyond): (Vec<Exhibit>, Vec<Exhibit>) = { settings.exhibits()? }
+        .into_iter()
+        .partition(|exhibit| exhibit.manifest.memory_model == MemoryModel::Sc);
+    for exhibit in &beyond {
         let name = &exhibit.manifest.name;
-        if exhibit.manifest.memory_model != MemoryModel::Sc {
-            println!("{name:20} needs a weaker memory model than bohr controls");
-            continue;
-        }
-        let measured = measuring.exhibit(exhibit);
-        println!("{name:20} {}", measured.line());
-        results.push(measured);
+        println!("{name:20} needs a weaker memory model than bohr controls");
     }
-    let files = save(settings, &results)?;
+    let mut results = Vec::new();
+    for (number, exhibit) in within_reach.iter().enumerate() {
+        let place = format!("[{}/{}]", number + 1, within_reach.len());
+        results.push(one(&place, exhibit, &measuring, &shelf)?);
+        // Whoever interrupts the rest has a page of what was measured.
+        save(settings, &papers, &shelf.all(settings)?)?;
+    }
+    let files = save(settings, &papers, &shelf.all(settings)?)?;
     println!("written to {}", files.join(", "));
     verdict(&results)
 }
 
+/// The parts of one exhibit that have not been measured yet, each kept as soon
+/// as it is there.
+fn one(
+    place: &str,
+    exhibit: &Exhibit,
+    measuring: &Measuring<'_>,
+    shelf: &Shelf,
+) -> Result<Measured, String> {
+    let name = &exhibit.manifest.name;
+    let mut measured = shelf.take(exhibit);
+    for part in Part::all(measuring.settings(), name) {
+        if part.is_done(&measured) {
+            continue;
+        }
+        let started = Instant::now();
+        let outcome = measuring.part(part, exhibit, &mut measured);
+        let line = measured.note(part, outcome);
+        let seconds = started.elapsed().as_secs_f64();
+        println!(
+            "{place} {name:18} {:10} {seconds:7.1} s  {line}",
+            part.name()
+        );
+        shelf.keep(exhibit, &measured)?;
+        // The first parts are the hunts: what they do not find nobody can take further.
+        if part.needs_a_bug() && !measured.is_found() {
+            break;
+        }
+    }
+    Ok(measured)
+}
+
 /// Writes the results as data, for reading and as a page.
-fn save(settings: &Settings, results: &[Measured]) -> Result<Vec<String>, String> {
+fn save(settings: &Settings, papers: &Papers, results: &[Measured]) -> Result<Vec<String>, String> {
     let folder = shell::root().join("eval/results");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let tables = tables::all(settings, results)?;
+    let tables = tables::all(settings, papers, results)?;
     let contents = [
-        (
-            "json",
-            format!("{:#}\n", measure::as_json(settings, results)),
-        ),
+        ("json", format!("{:#}\n", page::json(settings, results))),
         ("md", page::markdown(settings, &tables)),
         ("html", page::html(settings, &tables, results)),
     ];
     let mut written = Vec::new();
     for (ending, text) in contents {
-        let path: PathBuf = folder.join(format!("{}.{ending}", settings.name));
+        let path = folder.join(format!("{}.{ending}", settings.name));
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         let shown = path.strip_prefix(shell::root()).unwrap_or(&path);
         written.push(shown.display().to_string());
@@ -169,7 +125,8 @@ fn verdict(results: &[Measured]) -> Result<(), String> {
     let wrong: Vec<String> = results
         .iter()
         .flat_map(|measured| {
-            let told = |error| format!("{}: {error}", measured.name);
+            let name = &measured.name;
+            let told = move |(part, error)| format!("{name}, {part}: {error}");
             measured.errors.iter().map(told)
         })
         .collect();
@@ -177,37 +134,11 @@ fn verdict(results: &[Measured]) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!(
             "{} of {} exhibits are not what they say\n  {}",
-            results
-                .iter()
-                .filter(|measured| !measured.errors.is_empty())
+            { results.iter() }
+                .filter(|it| !it.errors.is_empty())
                 .count(),
             results.len(),
             wrong.join("\n  ")
         )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn settings(words: &[&str]) -> Result<Settings, String> {
-        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        Settings::from(&words)
-    }
-
-    #[test]
-    fn arguments_choose_size_and_exhibits() {
-        assert_eq!(settings(&[]), Ok(Settings::quick()));
-        assert_eq!(settings(&["--full"]), Ok(Settings::full()));
-        let one = settings(&["--full", "--only", "account"]).unwrap();
-        assert_eq!((one.trials, one.only), (20, vec!["account".to_string()]));
-        assert!(settings(&["--slow"]).is_err());
-        assert!(settings(&["--only"]).is_err());
-    }
-
-    #[test]
-    fn the_quick_exhibits_are_in_the_museum() {
-        assert_eq!(Settings::quick().exhibits().unwrap().len(), QUICK.len());
     }
 }

@@ -17,6 +17,8 @@ mod eval;
 mod exports;
 mod install;
 mod museum;
+mod paper_size;
+mod plot;
 mod shell;
 mod subjects;
 mod test;

@@ -30,10 +30,12 @@ pub enum StrategyName {
     Exhaustive,
     /// No preemption.
     Sequential,
+    /// Time slices of so many events on average.
+    Slices(u64),
 }
 
 /// What each name means, in the order in which help lists them.
-pub const STRATEGIES: [(&str, &str); 9] = [
+pub const STRATEGIES: [(&str, &str); 10] = [
     ("mixed", "the seeded ones in turns (default)"),
     ("random", "any enabled thread at every event"),
     (
@@ -55,12 +57,17 @@ pub const STRATEGIES: [(&str, &str); 9] = [
         "every schedule, one of each equivalence class",
     ),
     ("sequential", "one thread after the other"),
+    (
+        "slices[:EVENTS]",
+        "a random thread for EVENTS events on average, as an operating system would (default 100)",
+    ),
 ];
 
 impl fmt::Display for StrategyName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StrategyName::Pct(depth) => write!(out, "pct:{depth}"),
+            StrategyName::Slices(mean) => write!(out, "slices:{mean}"),
             other => out.write_str(match other {
                 StrategyName::Mixed => "mixed",
                 StrategyName::Random => "random",
@@ -78,7 +85,7 @@ impl fmt::Display for StrategyName {
 /// No strategy has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no strategy `{0}`; there are mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive and sequential"
+    "there is no strategy `{0}`; there are mixed, random, pct[:DEPTH], pos, surw, feedback, bounded, exhaustive, sequential and slices[:EVENTS]"
 )]
 pub struct NoSuchStrategy(String);
 
@@ -97,12 +104,20 @@ impl FromStr for StrategyName {
             "bounded" => StrategyName::Bounded,
             "exhaustive" => StrategyName::Exhaustive,
             "sequential" => StrategyName::Sequential,
-            other => {
-                let depth = other.strip_prefix("pct:").ok_or_else(unknown)?;
-                let depth = depth.parse().ok().filter(|depth| (1..=64).contains(depth));
-                StrategyName::Pct(depth.ok_or_else(unknown)?)
-            }
+            "slices" => StrategyName::Slices(100),
+            other => with_number(other).ok_or_else(unknown)?,
         })
+    }
+}
+
+/// A strategy that is asked for with a number.
+fn with_number(text: &str) -> Option<StrategyName> {
+    let (name, number) = text.split_once(':')?;
+    let number: u32 = number.parse().ok()?;
+    match (name, number) {
+        ("pct", 1..=64) => Some(StrategyName::Pct(number)),
+        ("slices", 1..) => Some(StrategyName::Slices(u64::from(number))),
+        _ => None,
     }
 }
 
@@ -143,6 +158,7 @@ impl StrategyName {
             StrategyName::Pos => Rule::Pos,
             StrategyName::Surw => Rule::Surw(knowledge.profile()),
             StrategyName::Sequential => Rule::Sequential,
+            StrategyName::Slices(mean) => Rule::Slices { mean },
             StrategyName::Feedback | StrategyName::Bounded | StrategyName::Exhaustive => {
                 return None;
             }
@@ -186,7 +202,8 @@ mod tests {
             assert_eq!(planned, strategy.search(1).is_none(), "{name}");
         }
         assert_eq!("pct:5".parse(), Ok(StrategyName::Pct(5)));
-        for wrong in ["", "pct:", "pct:0", "pct:x", "chess"] {
+        assert_eq!("slices:7".parse(), Ok(StrategyName::Slices(7)));
+        for wrong in ["", "pct:", "pct:0", "pct:x", "slices:0", "pos:1", "chess"] {
             assert!(wrong.parse::<StrategyName>().is_err(), "{wrong}");
         }
     }

@@ -145,12 +145,18 @@ impl Exhibit {
 
     fn crooked_arguments(&self) -> Vec<String> {
         let arguments = &self.manifest.arguments;
-        let sizes = [&arguments.small, &arguments.default, &arguments.large];
+        let recorded = arguments.recorded().arguments;
+        let sizes = [
+            &arguments.small,
+            &arguments.default,
+            &arguments.large,
+            &recorded,
+        ];
         let crooked = sizes
             .iter()
             .any(|size| size.len() != arguments.meaning.len());
         crooked
-            .then(|| "small, default and large need one number per meaning".to_string())
+            .then(|| "small, default, large and recorded need one number per meaning".to_string())
             .into_iter()
             .collect()
     }

@@ -43,9 +43,9 @@ pub use hunt::{Hunting, Report, Stack, Verdict, hunt, judge, judge_twin, out_of_
 pub use machine::facts as machine_facts;
 pub use manifest::{
     Alternatives, Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum,
-    Mirror, Native, Site,
+    Mirror, Native, RecordedSize, Site,
 };
-pub use measure::{fingerprint, measure, record};
+pub use measure::{fingerprint, fingerprint_of_files, measure, record};
 pub use native::{Outcome, Run, run_once};
 pub use papers::{Cell, Footnote, Paper, Papers, Table};
 pub use real_bug::{RealBug, Showing, real_bugs, real_bugs_folder};

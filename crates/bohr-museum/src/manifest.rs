@@ -133,7 +133,7 @@ pub enum MemoryModel {
 }
 
 /// A row of a table (or figure) in `eval/papers.toml`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mirror {
     /// Short name of the paper.
@@ -158,6 +158,30 @@ pub struct Arguments {
     pub large: Vec<u64>,
     /// How the number of events grows with the arguments.
     pub scaling: String,
+    /// Where a run of the size of a paper's trace begins, if not at the default.
+    pub recorded: Option<RecordedSize>,
+}
+
+/// Arguments of a run that is held against a paper's trace, before they are
+/// fitted to its size.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedSize {
+    /// The first is the number of threads.
+    pub arguments: Vec<u64>,
+    /// Which of them the number of events is fitted by; none if it cannot be.
+    pub scaled: Option<usize>,
+}
+
+impl Arguments {
+    /// Where a run of the size of a paper's trace begins.
+    #[must_use]
+    pub fn recorded(&self) -> RecordedSize {
+        self.recorded.clone().unwrap_or_else(|| RecordedSize {
+            arguments: self.default.clone(),
+            scaled: Some(1),
+        })
+    }
 }
 
 /// The failure that a hunt has to find.

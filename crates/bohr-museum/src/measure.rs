@@ -6,7 +6,7 @@ use crate::exhibit::read;
 use crate::{Compilers, Error, Exhibit, Language, Native, Outcome, Variant};
 use crate::{compile, machine, native, run_once};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// One run of the twin for so many runs of the exhibit.
@@ -84,6 +84,16 @@ fn repeat(
 pub fn fingerprint(exhibit: &Exhibit) -> String {
     let hash = blake3::hash(exhibit.source.text().as_bytes());
     hash.to_hex()[..16].to_string()
+}
+
+/// Tells one set of files from another; what is not there counts as empty.
+#[must_use]
+pub fn fingerprint_of_files(files: &[PathBuf]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for file in files {
+        hasher.update(&fs::read(file).unwrap_or_default());
+    }
+    hasher.finalize().to_hex()[..16].to_string()
 }
 
 /// Writes a measurement into the exhibit's manifest.

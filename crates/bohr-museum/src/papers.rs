@@ -72,6 +72,25 @@ pub enum Cell {
     Text(String),
 }
 
+impl Cell {
+    /// As a number: a size with its unit counts in ones. `None` of anything else.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Cell::Integer(number) => Some(*number as f64),
+            Cell::Decimal(number) => Some(*number),
+            Cell::Text(text) => {
+                let text = text.trim_end_matches('B');
+                let (digits, unit) = match text.strip_suffix('K') {
+                    Some(digits) => (digits, 1e3),
+                    None => text.strip_suffix('M').map_or((text, 1.0), |it| (it, 1e6)),
+                };
+                Some(digits.parse::<f64>().ok()? * unit)
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for Cell {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -150,6 +169,14 @@ impl Papers {
 }
 
 impl Table {
+    /// The names of its rows, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().filter_map(|row| match row.first() {
+            Some(Cell::Text(name)) => Some(&name[..]),
+            _ => None,
+        })
+    }
+
     /// The cells of a row, without its name.
     #[must_use]
     pub fn row(&self, name: &str) -> Option<&[Cell]> {
@@ -180,6 +207,16 @@ mod tests {
         let tsp = papers.table("lean", "2").unwrap();
         assert_eq!(tsp.cell("Tsp", "threads"), Some(&Cell::Integer(5)));
         assert!(papers.row("lean", "2", "Nobody").is_none());
+    }
+
+    #[test]
+    fn sizes_are_numbers() {
+        let text = |text: &str| Cell::Text(text.to_string()).number();
+        assert_eq!(text("13.2K"), Some(13_200.0));
+        assert_eq!(text("108MB"), Some(108e6));
+        assert_eq!(text("448B"), Some(448.0));
+        assert_eq!(text("-"), None);
+        assert_eq!(Cell::Integer(5).number(), Some(5.0));
     }
 
     /// The places where the papers contradict themselves carry a footnote.

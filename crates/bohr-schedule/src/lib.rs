@@ -48,6 +48,7 @@ mod restricted;
 mod roster;
 pub mod search;
 mod sequential;
+mod slices;
 mod strategy;
 mod surw;
 mod systematic;

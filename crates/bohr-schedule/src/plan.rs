@@ -12,6 +12,7 @@ use crate::{
     report,
     restricted::Restricted,
     sequential::Sequential,
+    slices::Slices,
     surw::{Profile, SelectivelyUniform},
     systematic::{Branch, Systematic, Turn},
     walk::RandomWalk,
@@ -49,6 +50,11 @@ pub enum Rule {
     },
     /// Nobody is preempted, and who was created last comes first.
     Backward,
+    /// Any enabled thread, for a random number of events.
+    Slices {
+        /// Events of a slice, on average.
+        mean: u64,
+    },
 }
 
 /// A schedule to follow before the rule takes over.
@@ -155,6 +161,7 @@ impl Plan {
             Rule::Surw(profile) => Box::new(SelectivelyUniform::new(seed, profile)),
             Rule::Sequential => Box::new(Sequential),
             Rule::Backward => Box::new(Backward),
+            Rule::Slices { mean } => Box::new(Slices::new(seed, *mean)),
             Rule::Systematic(branch) => Box::new(Systematic::new(branch)),
             Rule::Feedback { seed, wishes } => Box::new(Feedback::new(*seed, wishes)),
         };
@@ -207,6 +214,7 @@ mod tests {
                 wishes: Vec::new(),
             },
             Rule::Backward,
+            Rule::Slices { mean: 3 },
         ]
     }
 
@@ -222,6 +230,7 @@ mod tests {
                 length: 100,
             },
             Rule::Pos,
+            Rule::Slices { mean: 50 },
         ] {
             for points in [None, points.clone()] {
                 let plan = Plan {

@@ -8,6 +8,7 @@ use crate::control::{
     interruption, signature_tag,
 };
 use crate::outcome::Outcome;
+use crate::trace;
 use bohr_event::breakpoint::Counts;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output};
 use bohr_explore::bug_file::Races;
@@ -15,6 +16,7 @@ use bohr_explore::{Ran, ToldRace, Verdict, Voice, judge, look_closer};
 use bohr_schedule::read_report;
 use bohr_trigger::Expression;
 use serde_json::json;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -25,6 +27,7 @@ Examples:
   bohr run --seed 7 -- ./server --test
   bohr run --strategy sequential --json -- ./server 2>/dev/null
   bohr run --without-thread 0:2 --without-iteration 3@0:1=0,4-7 -- ./server --test
+  bohr run --strategy slices:500 --trace server.trace -- ./server --test
   bohr run --break 'cache.c:30 -> cache.c:45 if same-object' -- ./cache
   bohr run --native --break 'cache.c:30 -> cache.c:45 if same-object' -- ./cache
 
@@ -39,6 +42,9 @@ pub struct Args {
     /// 'a.c:15 -> b.c:20 if same-object'. Can be given several times.
     #[arg(long = "break", value_name = "BREAKPOINT")]
     breakpoints: Vec<String>,
+    /// Keep every event in this file, for `bohr simplify` or as a record.
+    #[arg(long, value_name = "FILE", conflicts_with = "native")]
+    trace: Option<PathBuf>,
     /// Real, parallel threads at nearly the speed of the program, controlled
     /// nowhere but at the breakpoints.
     #[arg(long, requires = "breakpoints")]
@@ -76,9 +82,9 @@ pub fn run(args: &Args) -> Outcome {
     let job = Job {
         first_seed: args.schedule.seed,
         details: Detailing::Always,
-        trace: match subject.oracle.races {
-            Races::Ignored => Detailing::Never,
-            Races::Reported | Races::Failures => Detailing::Always,
+        trace: match (subject.oracle.races, &args.trace) {
+            (Races::Ignored, None) => Detailing::Never,
+            _ => Detailing::Always,
         },
         output: match subject.oracle.needs_output() {
             true => job.output,
@@ -88,6 +94,9 @@ pub fn run(args: &Args) -> Outcome {
         ..job
     };
     let report = subject.run_once(&mut server, job.clone(), &go_on)?;
+    if let Some(path) = &args.trace {
+        trace::keep(&report, &mut atlas, path)?;
+    }
     let mut verdict = judge(&report, &subject.oracle, &mut atlas);
     let mut again = |probes| {
         let job = Job {
@@ -157,6 +166,7 @@ fn as_json(
         "switches": report.switches,
         "schedule": format!("{:016x}", report.hash),
         "races": races,
+        "trace_file": args.trace,
         "breakpoints": counted.map(|(expression, counts)| breakpoints::as_json(expression, counts)).collect::<Vec<_>>(),
     })
 }

@@ -7,14 +7,14 @@ mod store;
 use crate::control::{BugArgs, interruption};
 use crate::outcome::{Failure, Outcome};
 use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Names, Traced, Trials, write_whole};
+use bohr_explore::{Atlas, ExploreError, Names, Ran, StoredTrace, Traced, Trials, write_whole};
 use bohr_export::{Format, export};
 use bohr_schedule::Plan;
 use bohr_trace::Trace;
 use digest::digest;
 use filter::{Filter, Sieve};
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -90,6 +90,25 @@ fn record(bug: &Bug, trials: &mut Trials<'_>) -> Result<Traced, Failure> {
     Ok(run.ok_or(ExploreError::NotReproduced)?)
 }
 
+/// Writes the trace of a run into a file, with the names of what it is about.
+pub fn keep(run: &Ran, atlas: &mut Atlas, path: &Path) -> Result<(), Failure> {
+    let file = run.trace().map(StoredTrace::read).transpose();
+    let file = file.map_err(ExploreError::from)?.unwrap_or_default();
+    let steps = digest(&Trace::open(&file)?)?;
+    let threads = run.detail.as_ref().map(|detail| &detail.threads[..]);
+    let mut names = Names::new(atlas, threads.unwrap_or_default(), &steps);
+    let bytes = store::label(file, &mut names)?;
+    write_whole(path, &bytes).map_err(|source| unwritten(path, source))?;
+    Ok(())
+}
+
+fn unwritten(path: &Path, source: std::io::Error) -> ExploreError {
+    ExploreError::File {
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
 fn show(args: &Args, trace: &Trace<'_>, names: &mut Names<'_>) -> Result<(), Failure> {
     let mut sieve = Sieve::new(&args.filter, names);
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -136,10 +155,7 @@ fn write_export(
         }
     };
     match &args.output {
-        Some(path) => write_whole(path, &bytes).map_err(|source| ExploreError::File {
-            path: path.clone(),
-            source,
-        })?,
+        Some(path) => write_whole(path, &bytes).map_err(|source| unwritten(path, source))?,
         None => {
             let mut out = std::io::stdout();
             out.write_all(&bytes)

@@ -66,6 +66,7 @@ fn counted_and_announced_runs_are_equal() {
         Rule::Random,
         Rule::Pos,
         Rule::Sequential,
+        Rule::Slices { mean: 40 },
         Rule::Pct {
             depth: 3,
             length: 6_000,

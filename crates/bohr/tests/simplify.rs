@@ -142,3 +142,34 @@ fn a_bare_trace_is_reordered_too() {
     std::fs::write(folder.path("cut.trace"), b"bohr-trc").unwrap();
     folder.bohr(&["simplify", "cut.trace"]).expect(2);
 }
+
+/// Recorders meet good runs, too, and time slices as the system gives them.
+#[test]
+fn a_good_run_is_recorded_and_reordered() {
+    let folder = Folder::with("lost_update", &["-DFIXED"]);
+    let words = ["run", "--json", "--strategy", "slices:2", "--seed", "3"];
+    let rest = ["--trace", "good.trace", "--", "./program"];
+    let ran = folder.bohr(&[&words[..], &rest].concat()).expect(0).json();
+    assert_eq!(ran["trace_file"], json!("good.trace"));
+    assert_eq!(ran["strategy"], json!("slices:2"));
+    let words = ["simplify", "good.trace", "--json"];
+    let told = folder.bohr(&words).expect(0).json();
+    for name in ["events", "threads"] {
+        assert_eq!(told[name], ran[name], "{name}");
+    }
+    assert_eq!(told["switches_before"], ran["switches"]);
+    assert_eq!(told["verified"], json!(true));
+    let number = |name: &str| told[name].as_u64().unwrap();
+    assert!(number("switches_static") < number("switches_before"));
+    let native = [
+        "run",
+        "--native",
+        "--trace",
+        "t",
+        "--break",
+        "a.c:1 -> a.c:2",
+    ];
+    folder
+        .bohr(&[&native[..], &["./program"]].concat())
+        .expect(2);
+}

@@ -1,9 +1,10 @@
-//! A web crawler. Workers take addresses from a queue, follow the links of
-//! each page and queue the pages they have not met before. When the queue is
+//! A web crawler. Workers take addresses from a queue, read each page, follow
+//! its links and queue the pages they have not met before. When the queue is
 //! empty and nobody is at work, the crawl is over and the report is printed.
-//! The web is a binary tree of pages that needs no network.
+//! The web is a binary tree of pages that needs no network; all have the same
+//! text.
 //!
-//! `crawler [workers] [pages]`
+//! `crawler [workers] [pages] [letters per page]`
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +17,7 @@ struct Crawl {
     at_work: AtomicUsize,
     fetched: AtomicUsize,
     pages: usize,
+    text: Vec<u8>,
 }
 
 impl Crawl {
@@ -44,12 +46,18 @@ impl Crawl {
         #[cfg(not(feature = "fixed"))]
         self.at_work.fetch_add(1, Ordering::SeqCst); // marker: work-announced
         let links = [2 * page + 1, 2 * page + 2];
+        self.read();
         self.fetched.fetch_add(1, Ordering::SeqCst);
 
         let mut queue = self.queue.lock().unwrap();
         queue.extend(links.into_iter().filter(|link| *link < self.pages));
         self.at_work.fetch_sub(1, Ordering::SeqCst);
         self.changed.notify_all();
+    }
+
+    fn read(&self) {
+        let tags = self.text.iter().filter(|letter| **letter == b'<').count();
+        assert_eq!(tags, 0, "a page without tags");
     }
 
     fn work(&self) {
@@ -72,6 +80,7 @@ fn main() {
         .map(|text| text.parse().expect("a number"));
     let workers: usize = arguments.next().unwrap_or(2);
     let pages: usize = arguments.next().unwrap_or(12);
+    let letters: usize = arguments.next().unwrap_or(0);
 
     let crawl = Arc::new(Crawl {
         queue: Mutex::new(VecDeque::from([0])),
@@ -79,6 +88,7 @@ fn main() {
         at_work: AtomicUsize::new(0),
         fetched: AtomicUsize::new(0),
         pages,
+        text: vec![b'x'; letters],
     });
     let threads: Vec<_> = (0..workers)
         .map(|_| {

@@ -1,9 +1,9 @@
 //! A web server keeps the pages that it served last in a store of fixed size.
 //! Clients read pages; now and then a client's page is not in the store and it
 //! is loaded into the page's slot. A housekeeper empties slots to keep the
-//! store small.
+//! store small. What a client receives is set into a frame that all pages share.
 //!
-//! `resource-store [clients] [requests per client]`
+//! `resource-store [clients] [requests per client] [letters of the frame]`
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -15,13 +15,20 @@ struct Resource {
 
 struct Store {
     slots: Vec<Mutex<Option<Resource>>>,
+    frame: Vec<u8>,
 }
 
 impl Store {
-    fn new(pages: usize) -> Store {
+    fn new(pages: usize, letters: usize) -> Store {
         Store {
             slots: (0..pages).map(|_| Mutex::new(None)).collect(),
+            frame: vec![b'x'; letters],
         }
+    }
+
+    /// The length of a page in its frame; what is blank is not sent.
+    fn framed(&self, body: usize) -> usize {
+        body + { self.frame.iter() }.filter(|letter| **letter != b' ').count()
     }
 
     fn is_loaded(&self, page: usize) -> bool {
@@ -68,9 +75,10 @@ fn main() {
         .map(|text| text.parse().expect("a number"));
     let clients: usize = arguments.next().unwrap_or(10);
     let requests: usize = arguments.next().unwrap_or(10);
+    let letters: usize = arguments.next().unwrap_or(0);
     let pages = 4;
 
-    let store = Arc::new(Store::new(pages));
+    let store = Arc::new(Store::new(pages, letters));
     let housekeeper = {
         let store = store.clone();
         thread::spawn(move || (0..requests).for_each(|round| store.evict(round % pages)))
@@ -80,7 +88,7 @@ fn main() {
             let store = store.clone();
             thread::spawn(move || {
                 (0..requests)
-                    .map(|request| store.serve((client + request) % pages))
+                    .map(|request| store.framed(store.serve((client + request) % pages)))
                     .sum::<usize>()
             })
         })

@@ -1,16 +1,26 @@
-//! One exhibit through all stages.
+//! One exhibit through all stages, part by part.
 
-use super::Settings;
+use super::kept::Shelf;
+use super::part::Part;
+use super::settings::Settings;
 use super::statistics::{Summary, summary};
-use bohr_museum::{Compilers, Exhibit, Hunting, Mirror, Replaying, Report, Variant, Verdict};
-use serde_json::{Value, json};
+use crate::paper_size::{self, Recorded, object};
+use bohr_museum::{
+    Compilers, Exhibit, Hunting, Mirror, Papers, Replaying, Report, Variant, Verdict,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A strategy that finds nothing in so many trials gets no more of them.
+const FRUITLESS: usize = 5;
+
 /// The hunts of one strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hunts {
-    pub strategy: &'static str,
+    pub strategy: String,
     /// Schedules up to and with the first that failed.
     pub runs: Vec<Option<f64>>,
     pub seconds: Vec<Option<f64>>,
@@ -24,13 +34,24 @@ impl Hunts {
     pub fn seconds_summary(&self) -> Summary {
         summary(&self.seconds)
     }
+
+    fn found(&self) -> usize {
+        self.runs.iter().flatten().count()
+    }
 }
 
-/// What became of an exhibit.
-#[derive(Clone, Debug, Default)]
+/// What became of an exhibit. A part that has not been measured, or that went
+/// wrong, has left nothing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
     pub name: String,
+    /// Lines of its source.
+    pub lines: u64,
     pub mirrors: Vec<Mirror>,
+    /// The fewest preemptions that the manifest knows of.
+    pub fewest_preemptions: u64,
+    /// Failures in a thousand native runs, as the manifest has them.
+    pub native_per_thousand: f64,
     pub hunts: Vec<Hunts>,
     /// Replays that showed the failure, and how many were made.
     pub replays: Option<(u64, u64)>,
@@ -38,34 +59,109 @@ pub struct Measured {
     pub reduced: Option<Value>,
     /// What `bohr simplify --json` printed, of the bug as it was found.
     pub simplified: Option<Value>,
-    /// The fewest preemptions that the manifest knows of.
-    pub fewest_preemptions: u64,
+    /// A run of the size that the paper's subject had; `Some(None)` if the
+    /// exhibit mirrors no row of SimTrace's table.
+    pub recorded: Option<Option<Recorded>>,
+    /// What `bohr break from --json` printed.
+    pub broken: Option<Value>,
     /// Runs of the fixed twin, all of them good.
-    pub twin_runs: u64,
-    pub errors: Vec<String>,
+    pub twin_runs: Option<u64>,
+    /// What went wrong, by part.
+    pub errors: BTreeMap<String, String>,
 }
 
 impl Measured {
-    /// One line about it.
-    pub fn line(&self) -> String {
-        if let Some(error) = self.errors.first() {
-            return format!("WRONG: {error}");
+    /// Nothing yet.
+    pub fn of(exhibit: &Exhibit) -> Measured {
+        let manifest = &exhibit.manifest;
+        Measured {
+            name: manifest.name.clone(),
+            lines: exhibit.source.text().lines().count() as u64,
+            mirrors: manifest.mirrors.clone(),
+            fewest_preemptions: u64::from(manifest.minimum.preemptions),
+            native_per_thousand: { manifest.native.as_ref() }.map_or(0.0, |it| it.per_thousand()),
+            ..Measured::default()
         }
-        let medians = self.hunts.iter().map(|hunts| {
-            let median = hunts.runs_summary().quartiles[1];
-            let median = median.map_or("-".to_string(), |median| format!("{median:.0}"));
-            format!("{} {median}", hunts.strategy)
-        });
-        let medians: Vec<String> = medians.collect();
-        let simplified = self.simplified.as_ref();
-        let number = |name: &str| simplified.and_then(|report| report[name].as_u64());
-        format!(
-            "schedules to the bug: {}; switches {} to {}; twin silent in {} runs",
-            medians.join(", "),
-            number("switches_before").unwrap_or(0),
-            number("switches_dynamic").unwrap_or(0),
-            self.twin_runs
-        )
+    }
+
+    /// Whether any hunt found anything.
+    pub fn is_found(&self) -> bool {
+        self.hunts.iter().any(|hunts| hunts.found() > 0)
+    }
+
+    /// A figure of `bohr simplify`.
+    pub fn simplified(&self, field: &str) -> Option<f64> {
+        self.simplified.as_ref()?[field].as_f64()
+    }
+
+    /// A figure of `bohr reduce`.
+    pub fn reduced(&self, field: &str) -> Option<f64> {
+        self.reduced.as_ref()?[field].as_f64()
+    }
+
+    /// A figure of `bohr break from`.
+    pub fn broken(&self, field: &str) -> Option<f64> {
+        self.broken.as_ref()?[field].as_f64()
+    }
+
+    /// How many breakpoints were needed.
+    pub fn breakpoints(&self) -> Option<usize> {
+        Some(self.broken.as_ref()?["breakpoints"].as_array()?.len())
+    }
+
+    /// Writes down what went wrong with a part, and says in a line what came of it.
+    pub fn note(&mut self, part: Part, outcome: Result<(), String>) -> String {
+        self.errors.remove(part.name());
+        if let Err(error) = outcome {
+            let line = format!("WRONG: {}", error.lines().next().unwrap_or_default());
+            self.errors.insert(part.name().to_string(), error);
+            return line;
+        }
+        self.line(part).unwrap_or_default()
+    }
+
+    fn line(&self, part: Part) -> Option<String> {
+        Some(match part {
+            Part::Hunt(strategy) => {
+                let hunts = self.hunts.iter().find(|it| it.strategy == strategy)?;
+                let (found, trials) = (hunts.found(), hunts.runs.len());
+                let median = hunts.runs_summary().quartiles[1];
+                let median = median.map_or("-".to_string(), |median| format!("{median:.0}"));
+                format!("found in {found} of {trials} trials, median {median} schedules")
+            }
+            Part::Replay => {
+                let (reproduced, runs) = self.replays?;
+                format!("{reproduced} of {runs} replays")
+            }
+            Part::Reduce => format!(
+                "{} events to {}, {} threads to {}",
+                self.reduced("events_before")?,
+                self.reduced("events_after")?,
+                self.reduced("threads_before")?,
+                self.reduced("threads_after")?
+            ),
+            Part::Simplify => format!(
+                "{} switches to {} and {}, {} of them preemptive",
+                self.simplified("switches_before")?,
+                self.simplified("switches_static")?,
+                self.simplified("switches_dynamic")?,
+                self.simplified("preemptive_after")?
+            ),
+            Part::Record => match self.recorded.as_ref()? {
+                Some(recorded) => format!(
+                    "{} events, {:.1} % of the switches saved",
+                    recorded.number("events"),
+                    recorded.reduction()
+                ),
+                None => "no row of the table".to_string(),
+            },
+            Part::Break => format!(
+                "{} breakpoints, probability {:.2}",
+                self.breakpoints()?,
+                self.broken("probability")?
+            ),
+            Part::Twin => format!("silent in {} runs", self.twin_runs?),
+        })
     }
 }
 
@@ -73,101 +169,142 @@ impl Measured {
 pub struct Measuring<'a> {
     bohr: &'a Path,
     settings: &'a Settings,
+    papers: &'a Papers,
+    shelf: &'a Shelf,
 }
 
 impl<'a> Measuring<'a> {
-    pub fn new(bohr: &'a Path, settings: &'a Settings) -> Measuring<'a> {
-        Measuring { bohr, settings }
+    pub fn new(
+        bohr: &'a Path,
+        settings: &'a Settings,
+        papers: &'a Papers,
+        shelf: &'a Shelf,
+    ) -> Measuring<'a> {
+        Measuring {
+            bohr,
+            settings,
+            papers,
+            shelf,
+        }
     }
 
-    /// Takes an exhibit through all stages; what goes wrong is noted.
-    pub fn exhibit(&self, exhibit: &Exhibit) -> Measured {
-        let mut measured = Measured {
-            name: exhibit.manifest.name.clone(),
-            mirrors: exhibit.manifest.mirrors.clone(),
-            fewest_preemptions: u64::from(exhibit.manifest.minimum.preemptions),
-            ..Measured::default()
-        };
-        if let Err(error) = self.stages(exhibit, &mut measured) {
-            measured.errors.push(error);
-        }
-        measured
+    pub fn settings(&self) -> &'a Settings {
+        self.settings
     }
 
-    fn stages(&self, exhibit: &Exhibit, measured: &mut Measured) -> Result<(), String> {
-        let program = self.compile(exhibit, Variant::Buggy)?;
-        let bug = program.with_extension("bohr");
-        for &strategy in self.settings.strategies {
-            let hunts = self.hunts(exhibit, &program, strategy, measured)?;
-            measured.hunts.push(hunts);
-        }
-        if !measured
-            .hunts
-            .iter()
-            .any(|hunts| hunts.runs.iter().any(Option::is_some))
-        {
+    /// Measures one part of an exhibit.
+    pub fn part(
+        &self,
+        part: Part,
+        exhibit: &Exhibit,
+        measured: &mut Measured,
+    ) -> Result<(), String> {
+        if part.needs_a_bug() && !measured.is_found() {
             return Err("no strategy finds it".to_string());
         }
-        let replaying = Replaying {
-            times: self.settings.replays,
-            ..Replaying::default()
-        };
-        let replays = bohr_museum::replay(self.bohr, &bug, replaying);
-        let replays = replays.map_err(|error| error.to_string())?;
-        measured.replays = Some((replays.reproduced, replays.runs));
-        measured.errors.extend(replays.complaint());
-        measured.reduced = Some(self.reduce(&bug)?);
-        measured.simplified = Some(self.json(&["simplify", "--json"], &bug)?);
-        self.twin(exhibit, measured)
+        let bug = self.shelf.bug(exhibit);
+        let time = format!("{}s", self.settings.seconds);
+        match part {
+            Part::Hunt(strategy) => {
+                measured.hunts.retain(|it| it.strategy != strategy);
+                let (hunts, complaint) = self.hunts(exhibit, strategy)?;
+                measured.hunts.push(hunts);
+                return complaint.map_or(Ok(()), Err);
+            }
+            Part::Replay => {
+                let replaying = Replaying {
+                    times: self.settings.replays,
+                    ..Replaying::default()
+                };
+                let replays = bohr_museum::replay(self.bohr, &bug, replaying);
+                let replays = replays.map_err(|error| error.to_string())?;
+                measured.replays = Some((replays.reproduced, replays.runs));
+                return replays.complaint().map_or(Ok(()), Err);
+            }
+            // Into files of their own, so that each starts from the whole bug.
+            Part::Reduce => {
+                let output = bug.with_extension("reduced.bohr");
+                let words = ["reduce", "--json", "--time", &time];
+                measured.reduced = Some(self.told(&words, &bug, &output)?);
+            }
+            Part::Simplify => {
+                let output = bug.with_extension("simple.bohr");
+                measured.simplified = Some(self.told(&["simplify", "--json"], &bug, &output)?);
+            }
+            Part::Record => {
+                let row = paper_size::row(self.papers, exhibit);
+                let recorded = row.map(|row| paper_size::simplified(self.bohr, exhibit, row));
+                measured.recorded = Some(recorded.transpose()?);
+            }
+            Part::Break => {
+                let folder = bug.with_extension("breakpoints");
+                std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+                let words = ["break", "from", "--json", "--time", &time];
+                measured.broken = Some(self.told(&words, &bug, &folder)?);
+            }
+            Part::Twin => return self.twin(exhibit, measured),
+        }
+        Ok(())
     }
 
-    /// Into a file of its own, so that what comes after starts from the whole bug.
-    fn reduce(&self, bug: &Path) -> Result<Value, String> {
-        let time = format!("{}s", self.settings.seconds);
-        let small = bug.with_extension("reduced.bohr");
+    /// What a command prints about a bug.
+    fn told(&self, words: &[&str], bug: &Path, output: &Path) -> Result<Value, String> {
         let mut command = Command::new(self.bohr);
-        command.args(["reduce", "--json", "--time", &time]);
-        parsed(command.arg("--output").arg(small).arg(bug))
+        object(command.args(words).arg("--output").arg(output).arg(bug))
     }
 
     /// Several hunts with different seeds. The first that finds something is
-    /// held against the manifest.
+    /// held against the manifest; a sentence if it is something else.
     fn hunts(
         &self,
         exhibit: &Exhibit,
-        program: &Path,
         strategy: &'static str,
-        measured: &mut Measured,
-    ) -> Result<Hunts, String> {
+    ) -> Result<(Hunts, Option<String>), String> {
+        let program = self.compile(exhibit, Variant::Buggy)?;
         let mut hunts = Hunts {
-            strategy,
+            strategy: strategy.to_string(),
             runs: Vec::new(),
             seconds: Vec::new(),
         };
-        let mut judged = false;
+        let mut complaint = None;
         for trial in 0..self.settings.trials {
-            let report = self.hunt(exhibit, program, strategy, trial)?;
-            if report.found && !judged {
-                judged = true;
+            let report = self.hunt(exhibit, &program, strategy, trial)?;
+            if report.found && hunts.found() == 0 {
                 if let Verdict::Wrong(sentence) = bohr_museum::judge(exhibit, &report) {
-                    measured.errors.push(format!("{strategy}: {sentence}"));
+                    complaint = Some(sentence);
                 }
+                self.keep_bug(exhibit, &program)?;
             }
             hunts.runs.push(report.found.then_some(report.runs as f64));
             hunts.seconds.push(report.found.then_some(report.seconds));
+            if hunts.found() == 0 && hunts.runs.len() == FRUITLESS {
+                break;
+            }
         }
-        Ok(hunts)
+        Ok((hunts, complaint))
+    }
+
+    /// The first bug of all is what later parts work on.
+    fn keep_bug(&self, exhibit: &Exhibit, program: &Path) -> Result<(), String> {
+        let bug = self.shelf.bug(exhibit);
+        if bug.exists() {
+            return Ok(());
+        }
+        let copied = std::fs::copy(program.with_extension("bohr"), &bug);
+        copied
+            .map(drop)
+            .map_err(|error| format!("{}: {error}", bug.display()))
     }
 
     /// The fixed twin has to survive what its exhibit did not.
     fn twin(&self, exhibit: &Exhibit, measured: &mut Measured) -> Result<(), String> {
         let program = self.compile(exhibit, Variant::Fixed)?;
         let report = self.hunt(exhibit, &program, self.settings.strategies[0], 0)?;
-        measured.twin_runs = report.runs;
-        if let Verdict::Wrong(sentence) = bohr_museum::judge_twin(&report) {
-            measured.errors.push(sentence);
+        measured.twin_runs = Some(report.runs);
+        match bohr_museum::judge_twin(&report) {
+            Verdict::Wrong(sentence) => Err(sentence),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn compile(&self, exhibit: &Exhibit, variant: Variant) -> Result<PathBuf, String> {
@@ -196,49 +333,4 @@ impl<'a> Measuring<'a> {
         let report = hunting.run(self.bohr, program, sizes);
         report.map_err(|error| error.to_string())
     }
-
-    fn json(&self, words: &[&str], bug: &Path) -> Result<Value, String> {
-        let mut command = Command::new(self.bohr);
-        parsed(command.args(words).arg(bug))
-    }
-}
-
-/// Runs bohr and reads the object that it prints.
-fn parsed<T: serde::de::DeserializeOwned>(command: &mut Command) -> Result<T, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
-    serde_json::from_slice(&output.stdout).map_err(|_| {
-        let words = String::from_utf8_lossy(&output.stderr);
-        format!("bohr printed no report: {}", words.trim())
-    })
-}
-
-/// All results as data.
-pub fn as_json(settings: &Settings, results: &[Measured]) -> Value {
-    let hunts = |hunts: &Hunts| {
-        json!({
-            "strategy": hunts.strategy,
-            "runs": hunts.runs,
-            "seconds": hunts.seconds,
-        })
-    };
-    let exhibit = |measured: &Measured| {
-        json!({
-            "name": measured.name,
-            "hunts": measured.hunts.iter().map(hunts).collect::<Vec<_>>(),
-            "reproduced": measured.replays.map(|replays| replays.0),
-            "replays": measured.replays.map(|replays| replays.1),
-            "reduced": measured.reduced,
-            "simplified": measured.simplified,
-            "fewest_preemptions_known": measured.fewest_preemptions,
-            "twin_runs": measured.twin_runs,
-            "errors": measured.errors,
-        })
-    };
-    json!({
-        "machine": bohr_museum::machine_facts(),
-        "command": super::page::command(settings),
-        "trials": settings.trials,
-        "seconds": settings.seconds,
-        "exhibits": results.iter().map(exhibit).collect::<Vec<_>>(),
-    })
 }

@@ -1,29 +1,39 @@
-//! Tables for reading: Markdown, and one page that needs nothing else.
+//! Results for reading: data, Markdown, and one page that needs nothing else.
 
-use super::Settings;
 use super::measure::Measured;
+use super::plots;
+use super::settings::Settings;
 use super::tables::Table;
-use std::fmt::Write;
+use crate::plot::escaped;
+use serde_json::{Value, json};
 
 /// Stages that have no figures yet, told where somebody may look for them.
-const MISSING: &str = "Not measured yet: what each component of reduction contributes, and execution reduction (LEAN, Tables 3 and 5), breakpoints (BTrigger, \
-Tables 1 and 2), recording and solving (CLAP), core dumps.";
+const MISSING: &str =
+    "Not measured yet: recording and solving (CLAP), core dumps, weaker memory models.";
 
 /// How to get these results again.
-pub fn command(settings: &Settings) -> String {
-    let only = match settings.only.is_empty() {
-        true => String::new(),
-        false => format!(" --only {}", settings.only.join(" ")),
-    };
-    format!("cargo xtask eval --{}{only}", settings.name)
+fn command(settings: &Settings) -> String {
+    format!("cargo xtask eval --{}", settings.name)
 }
 
 fn heading(settings: &Settings) -> String {
     format!(
-        "Measured by `{}` on {}. Seeds: trial n begins at n times 2^32.",
+        "Measured by `{}` on {}; of one exhibit with `{} --only NAME`. Seeds: trial n begins at n times 2^32.",
         command(settings),
-        bohr_museum::machine_facts()
+        bohr_museum::machine_facts(),
+        command(settings)
     )
+}
+
+/// All results as data.
+pub fn json(settings: &Settings, results: &[Measured]) -> Value {
+    json!({
+        "machine": bohr_museum::machine_facts(),
+        "command": command(settings),
+        "trials": settings.trials,
+        "seconds": settings.seconds,
+        "exhibits": results,
+    })
 }
 
 pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
@@ -34,113 +44,113 @@ pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
         text.push_str(&line(&table.columns));
         text.push_str(&line(&vec!["---".to_string(); table.columns.len()]));
         table.rows.iter().for_each(|row| text.push_str(&line(row)));
-        table
-            .notes
-            .iter()
-            .for_each(|note| text.push_str(&format!("\n{note}\n")));
+        let notes = table.notes.iter().map(|note| format!("\n{note}\n"));
+        text.extend(notes);
     }
     text.push_str(&format!("\n{MISSING}\n"));
     text
 }
 
 pub fn html(settings: &Settings, tables: &[Table], results: &[Measured]) -> String {
+    let tables: Vec<&Table> = { tables.iter() }.filter(|it| !it.rows.is_empty()).collect();
+    let plots = plots::all(settings, results);
+    let titles = { plots.iter() }.map(|plot| plot.title);
+    let titles = titles.chain(tables.iter().map(|table| &table.title[..]));
     let mut text = String::from(HEAD);
-    let mut push = |words: String| text.push_str(&words);
-    push(format!(
+    text.push_str(&format!(
         "<h1>Evaluation</h1><p>{}</p>",
         escaped(&heading(settings))
     ));
-    push(plot(settings, results));
-    for table in tables.iter().filter(|table| !table.rows.is_empty()) {
-        let row = |tag: &str, cells: &[String]| {
-            let cells = cells
-                .iter()
-                .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
-            format!("<tr>{}</tr>\n", cells.collect::<String>())
-        };
-        push(format!("<h2>{}</h2><table>", escaped(&table.title)));
-        push(row("th", &table.columns));
-        table.rows.iter().for_each(|cells| push(row("td", cells)));
-        push("</table>".to_string());
-        table
-            .notes
-            .iter()
-            .for_each(|note| push(format!("<p>{}</p>", escaped(note))));
+    text.push_str(&summary(results));
+    text.push_str("<nav><ul>");
+    for (number, title) in titles.enumerate() {
+        let title = escaped(title);
+        text.push_str(&format!("<li><a href=\"#s{number}\">{title}</a></li>"));
     }
-    push(format!("<p>{MISSING}</p></html>\n"));
+    text.push_str("</ul></nav>");
+    for (number, plot) in plots.iter().enumerate() {
+        text.push_str(&format!(
+            "<section id=\"s{number}\"><h2>{}</h2><figure>{}<figcaption>{}</figcaption></figure></section>",
+            escaped(plot.title),
+            plot.drawing,
+            escaped(&plot.caption)
+        ));
+    }
+    for (number, table) in tables.iter().enumerate() {
+        text.push_str(&section(plots.len() + number, table));
+    }
+    text.push_str(&format!("<p>{MISSING}</p></html>\n"));
     text
+}
+
+/// What the whole comes to, above everything else.
+fn summary(results: &[Measured]) -> String {
+    let count = |holds: &dyn Fn(&Measured) -> bool| results.iter().filter(|it| holds(it)).count();
+    let certain = |it: &Measured| it.broken("probability").is_some_and(|share| share >= 0.99);
+    let least = |it: &Measured| {
+        let left = it.simplified("preemptive_after");
+        left.is_some_and(|left| left <= it.fewest_preemptions as f64)
+    };
+    let facts = [
+        ("exhibits measured", results.len()),
+        ("found", count(&Measured::is_found)),
+        (
+            "replayed every time",
+            count(&|it| it.replays.is_some_and(|(shown, made)| shown == made)),
+        ),
+        ("at their fewest preemptions", count(&least)),
+        ("certain with breakpoints", count(&certain)),
+        ("twins silent", count(&|it| it.twin_runs.is_some())),
+        ("not what they say", count(&|it| !it.errors.is_empty())),
+    ];
+    let cell = |(words, number): (&str, usize)| {
+        format!("<div><strong>{number}</strong><span>{words}</span></div>")
+    };
+    let cells: String = facts.into_iter().map(cell).collect();
+    format!("<div class=\"facts\">{cells}</div>")
+}
+
+fn section(number: usize, table: &Table) -> String {
+    let row = |tag: &str, cells: &[String]| {
+        let cells = { cells.iter() }.map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let rows: String = table.rows.iter().map(|cells| row("td", cells)).collect();
+    let notes =
+        { table.notes.iter() }.map(|note| format!("<p class=\"note\">{}</p>", escaped(note)));
+    format!(
+        "<section id=\"s{number}\"><h2>{}</h2><div class=\"wide\"><table><thead>{}</thead><tbody>{rows}</tbody></table></div>{}</section>",
+        escaped(&table.title),
+        row("th", &table.columns),
+        notes.collect::<String>()
+    )
 }
 
 const HEAD: &str =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>bohr: evaluation</title>
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
 <style>
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
+:root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.45; }
 body { max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
-th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid #8886; text-align: left; }
-text { fill: currentColor; font-size: 11px; }
+h1 { margin-bottom: 0.2rem; }
+h2 { font-size: 1.15rem; margin: 2.5rem 0 0.6rem; }
+nav ul { columns: 2; padding-left: 1.2rem; font-size: 0.9rem; }
+figure { margin: 0; }
+figcaption, .note { color: #777; font-size: 0.85rem; margin: 0.4rem 0; }
+.facts { display: flex; flex-wrap: wrap; gap: 1.6rem; margin: 1.4rem 0; }
+.facts div { display: flex; flex-direction: column; }
+.facts strong { font-size: 1.7rem; font-variant-numeric: tabular-nums; }
+.facts span { color: #777; font-size: 0.85rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.85rem; }
+th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #8884; text-align: left; white-space: nowrap; }
+th { font-weight: 600; white-space: normal; vertical-align: bottom; }
+tbody tr:hover { background: #8881; }
+svg { width: 100%; height: auto; }
+svg text { fill: currentColor; font-size: 11px; }
+.grid { stroke: #8884; }
 </style>
 ";
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;")
-}
-
-/// One colour per strategy.
-const COLOURS: [&str; 8] = [
-    "#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5",
-];
-
-/// Median schedules to the bug: a row per exhibit, a dot per strategy, powers
-/// of ten from left to right.
-fn plot(settings: &Settings, results: &[Measured]) -> String {
-    let (left, decade, row) = (160.0, 130.0, 18.0);
-    let x = |runs: f64| left + decade * runs.max(1.0).log10();
-    let height = row * (results.len() as f64 + 3.0);
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"schedules to the first bug\">",
-        left + decade * 6.0
-    );
-    let mut push = |words: std::fmt::Arguments<'_>| {
-        // Writing to a string cannot fail.
-        let _ = svg.write_fmt(words);
-    };
-    for power in 0..6 {
-        let at = left + decade * f64::from(power);
-        push(format_args!(
-            "<line x1=\"{at}\" x2=\"{at}\" y1=\"{row}\" y2=\"{height}\" stroke=\"#8884\"/>\
-             <text x=\"{at}\" y=\"12\" text-anchor=\"middle\">10^{power}</text>"
-        ));
-    }
-    for (position, measured) in results.iter().enumerate() {
-        let y = row * (position as f64 + 1.8);
-        push(format_args!(
-            "<text x=\"0\" y=\"{}\">{}</text>",
-            y + 4.0,
-            escaped(&measured.name)
-        ));
-        for (hunts, colour) in measured.hunts.iter().zip(COLOURS) {
-            if let Some(median) = hunts.runs_summary().quartiles[1] {
-                push(format_args!(
-                    "<circle cx=\"{}\" cy=\"{y}\" r=\"5\" fill=\"{colour}\"><title>{}: {median}</title></circle>",
-                    x(median),
-                    escaped(hunts.strategy)
-                ));
-            }
-        }
-    }
-    for (position, (strategy, colour)) in settings.strategies.iter().zip(COLOURS).enumerate() {
-        let (at, y) = (left + 90.0 * position as f64, height - 6.0);
-        push(format_args!(
-            "<circle cx=\"{at}\" cy=\"{}\" r=\"5\" fill=\"{colour}\"/><text x=\"{}\" y=\"{y}\">{strategy}</text>",
-            y - 4.0,
-            at + 9.0
-        ));
-    }
-    push(format_args!("</svg>"));
-    svg
-}
 
 #[cfg(test)]
 mod tests {
@@ -160,8 +170,10 @@ mod tests {
         let settings = Settings::quick();
         let text = markdown(&settings, &[table()]);
         assert!(text.contains("| exhibit | runs |\n| --- | --- |\n| <account> | 3 |"));
-        assert!(text.contains("cargo xtask eval --quick --only account"));
+        assert!(text.contains("cargo xtask eval --quick"));
         let page = html(&settings, &[table()], &[Measured::default()]);
         assert!(page.contains("&lt;account&gt;") && page.contains("Ours &amp; theirs"));
+        assert!(page.contains("href=\"#s0\"") && page.contains("id=\"s0\""));
+        assert!(page.contains("<strong>1</strong><span>exhibits measured</span>"));
     }
 }

@@ -2,18 +2,17 @@
 
 use super::measure::Measured;
 use super::tables::Table;
-use bohr_museum::{Cell, Papers};
-use serde_json::Value;
+use bohr_museum::Papers;
 
 /// One column: what the paper calls it, and our figure for it.
-struct Column {
-    name: &'static str,
-    theirs: &'static str,
-    ours: fn(&Measured) -> Option<String>,
+pub struct Column {
+    pub name: &'static str,
+    pub theirs: &'static str,
+    pub ours: fn(&Measured) -> Option<String>,
 }
 
 /// A table of a paper, for the exhibits that mirror its rows.
-fn compared(
+pub fn compared(
     papers: &Papers,
     name: (&str, &str),
     columns: &[Column],
@@ -29,7 +28,7 @@ fn compared(
         let mut subjects: Vec<&str> = mirrors
             .filter(|mirror| mirror.paper == name.0)
             .map(|mirror| mirror.row.as_str())
-            .filter(|subject| table.cell(subject, columns[0].theirs).is_some())
+            .filter(|subject| table.row(subject).is_some())
             .collect();
         subjects.dedup();
         for subject in subjects {
@@ -45,6 +44,10 @@ fn compared(
     }
     let names = columns.iter().map(|column| column.name.to_string());
     let first = ["subject", "exhibit"].map(String::from);
+    let mut notes = vec![format!("Theirs was measured on: {}.", paper.machine)];
+    let shown = |row: &str| rows.iter().any(|cells: &Vec<String>| cells[0] == row);
+    let footnotes = { table.footnotes.iter() }.filter(|footnote| shown(&footnote.row));
+    notes.extend(footnotes.map(|it| format!("{}, {}: {}", it.row, it.column, it.note)));
     Ok(Table {
         title: format!(
             "{}, Table {} ({}; theirs / ours)",
@@ -52,178 +55,71 @@ fn compared(
         ),
         columns: first.into_iter().chain(names).collect(),
         rows,
-        notes: vec![format!("Theirs was measured on: {}.", paper.machine)],
+        notes,
     })
 }
 
-fn simplified(measured: &Measured, field: &str) -> Option<f64> {
-    measured.simplified.as_ref()?[field].as_f64()
-}
-
-fn reduced(measured: &Measured, field: &str) -> Option<f64> {
-    measured.reduced.as_ref()?[field].as_f64()
-}
-
-fn whole(number: f64) -> String {
-    format!("{number:.0}")
-}
-
-fn seconds(number: f64) -> String {
-    format!("{number:.3}")
-}
-
-/// SimTrace's Table 1, with how many times as many events its subject had.
-pub fn simtrace(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let name = ("simtrace", "1");
-    let column = |name, theirs, ours| Column { name, theirs, ours };
-    let columns = [
-        column("threads", "threads", |it| {
-            simplified(it, "threads").map(whole)
-        }),
-        column("events", "events", |it| simplified(it, "events").map(whole)),
-        column("switches", "switches", |it| {
-            simplified(it, "switches_before").map(whole)
-        }),
-        column("simplified", "simplified switches", |it| {
-            simplified(it, "switches_static").map(whole)
-        }),
-        column("reduction %", "reduction %", |it| {
-            let before = simplified(it, "switches_before")?;
-            let after = simplified(it, "switches_static")?;
-            Some(whole(100.0 * (1.0 - after / before.max(1.0))))
-        }),
-        column("seconds", "time", |it| {
-            simplified(it, "seconds_static").map(seconds)
-        }),
-    ];
-    let mut table = compared(papers, name, &columns, results)?;
-    table
-        .columns
-        .push("events of theirs per one of ours".to_string());
+/// A last column that tells how many times as large the paper's subject was: of
+/// paper, table and column, beside our figure for it.
+pub fn add_factor(
+    papers: &Papers,
+    table: &mut Table,
+    (paper, number, column): (&str, &str, &str),
+    results: &[Measured],
+    ours: impl Fn(&Measured) -> Option<f64>,
+) {
+    let theirs = papers.table(paper, number);
+    table.columns.push(format!("{column}, theirs over ours"));
     for row in &mut table.rows {
-        let theirs = papers.table(name.0, name.1);
-        let theirs = theirs.and_then(|table| table.cell(&row[0], "events"));
-        let ours = results.iter().find(|measured| measured.name == row[1]);
-        let ours = ours.and_then(|measured| simplified(measured, "events"));
-        row.push(match (theirs, ours) {
-            (Some(Cell::Integer(theirs)), Some(ours)) => {
-                format!("{:.1}", *theirs as f64 / ours.max(1.0))
-            }
+        let cell = theirs.and_then(|table| table.cell(&row[0], column)?.number());
+        let measured = results.iter().find(|measured| measured.name == row[1]);
+        let ours = measured.and_then(&ours).filter(|ours| *ours > 0.0);
+        row.push(match (cell, ours) {
+            (Some(theirs), Some(ours)) => format!("{:.2}", theirs / ours),
             _ => "-".to_string(),
         });
     }
-    let note = "Simplified by reordering alone, as theirs is.";
-    table.notes.push(note.to_string());
-    Ok(table)
 }
 
-/// LEAN's Table 2: what is left of an execution.
-pub fn lean_effect(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
-    let columns = [
-        column("threads", "threads", |it| {
-            reduced(it, "threads_before").map(whole)
-        }),
-        column("threads left", "simplified threads", |it| {
-            reduced(it, "threads_after").map(whole)
-        }),
-        column("bytes", "size", |it| reduced(it, "bytes_before").map(whole)),
-        column("bytes left", "simplified size", |it| {
-            reduced(it, "bytes_after").map(whole)
-        }),
-        column("switches", "switches", |it| {
-            reduced(it, "switches_before").map(whole)
-        }),
-        column("switches left", "simplified switches", |it| {
-            reduced(it, "switches_after").map(whole)
-        }),
-        column("replay", "replay time", |it| {
-            reduced(it, "replay_seconds_before").map(seconds)
-        }),
-        column("replay of the rest", "simplified replay time", |it| {
-            reduced(it, "replay_seconds_after").map(seconds)
-        }),
-    ];
-    let mut table = compared(papers, ("lean", "2"), &columns, results)?;
-    let note = "Threads and repeated passes are left out, nothing is sliced.";
-    table.notes.push(note.to_string());
-    Ok(table)
+pub fn whole(number: f64) -> String {
+    format!("{number:.0}")
 }
 
-/// LEAN's Table 4: what finding that took.
-pub fn lean_effort(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
-    let columns = [
-        column("rounds, threads", "thread rounds", |it| {
-            stage(it, "threads", "rounds").map(whole)
-        }),
-        column("seconds, threads", "thread time", |it| {
-            stage(it, "threads", "seconds").map(seconds)
-        }),
-        column("rounds, repetition", "repetition rounds", |it| {
-            stage(it, "iterations", "rounds").map(whole)
-        }),
-        column("seconds, repetition", "repetition time", |it| {
-            stage(it, "iterations", "seconds").map(seconds)
-        }),
-        column("blocks", "blocks found", |it| {
-            reduced(it, "blocks_found").map(whole)
-        }),
-        column("redundant", "blocks real", |it| {
-            reduced(it, "blocks_redundant").map(whole)
-        }),
-    ];
-    compared(papers, ("lean", "4"), &columns, results)
+pub fn seconds(number: f64) -> String {
+    format!("{number:.3}")
 }
 
-/// LEAN's Table 3: which component removed how much, in per cent of the events.
-pub fn lean_parts(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    fn share(it: &Measured, name: &str) -> Option<String> {
-        let before = reduced(it, "events_before")?;
-        let removed = stage(it, name, "events_removed")?;
-        Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_museum::Mirror;
+
+    /// Derby's replay time is what one of the papers contradicts itself in.
+    #[test]
+    fn cells_factors_and_footnotes_are_the_row_of_the_mirror() {
+        let papers = Papers::load().unwrap();
+        let mirror = Mirror {
+            paper: "lean".to_string(),
+            table: "1".to_string(),
+            row: "Derby".to_string(),
+        };
+        let measured = Measured {
+            name: "view-descriptor".to_string(),
+            mirrors: vec![mirror.clone(), mirror],
+            reduced: Some(serde_json::json!({ "bytes_before": 941_000 })),
+            ..Measured::default()
+        };
+        let columns = [Column {
+            name: "bytes",
+            theirs: "size",
+            ours: |it| it.reduced("bytes_before").map(whole),
+        }];
+        let results = [measured];
+        let mut table = compared(&papers, ("lean", "2"), &columns, &results).unwrap();
+        let ours = |it: &Measured| it.reduced("bytes_before");
+        add_factor(&papers, &mut table, ("lean", "2", "size"), &results, ours);
+        let rows = [["Derby", "view-descriptor", "94.1M / 941000", "100.00"]];
+        assert_eq!(table.rows, rows);
+        assert!(table.notes.iter().any(|note| note.contains("446 s")));
     }
-    let column = |name, theirs, ours| Column { name, theirs, ours };
-    let columns = [
-        column("threads %", "whole-thread %", |it| share(it, "threads")),
-        column("repetition %", "repetition %", |it| share(it, "iterations")),
-        column("slicing % / another schedule %", "slicing %", |it| {
-            share(it, "events")
-        }),
-    ];
-    let mut table = compared(papers, ("lean", "3"), &columns, results)?;
-    let note =
-        "Theirs are bytes, ours events. They slice; ours looks for a shorter schedule instead.";
-    table.notes.push(note.to_string());
-    Ok(table)
-}
-
-/// LEAN's Table 5: what the dependence graph alone removes.
-pub fn lean_against_graph(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    fn share(it: &Measured, removed: f64) -> Option<String> {
-        let before = reduced(it, "events_before")?;
-        Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
-    }
-    let column = |name, theirs, ours| Column { name, theirs, ours };
-    let columns = [
-        column("graph alone %", "ER %", |it| {
-            share(it, reduced(it, "er_events_removed")?)
-        }),
-        column("reduction %", "LEAN %", |it| {
-            let after = reduced(it, "events_after")?;
-            share(it, reduced(it, "events_before")? - after)
-        }),
-    ];
-    let mut table = compared(papers, ("lean", "5"), &columns, results)?;
-    table
-        .notes
-        .push("Theirs are bytes, ours events.".to_string());
-    Ok(table)
-}
-
-/// The sum over all stages with this name.
-fn stage(measured: &Measured, name: &str, field: &str) -> Option<f64> {
-    let stages = measured.reduced.as_ref()?["stages"].as_array()?;
-    let named = stages.iter().filter(|stage| stage["name"] == name);
-    Some(named.filter_map(|stage| Value::as_f64(&stage[field])).sum())
 }

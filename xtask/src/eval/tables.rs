@@ -1,9 +1,9 @@
 //! The results as tables, ours beside the papers'.
 
-use super::Settings;
-use super::measure::Measured;
-use super::papers::{lean_against_graph, lean_effect, lean_effort, lean_parts, simtrace};
+use super::measure::{Hunts, Measured};
+use super::settings::Settings;
 use super::statistics::Summary;
+use super::{btrigger, lean, simtrace};
 use bohr_museum::Papers;
 
 /// A table as it is printed.
@@ -15,8 +15,11 @@ pub struct Table {
 }
 
 /// Every table that there is something to say about.
-pub fn all(settings: &Settings, results: &[Measured]) -> Result<Vec<Table>, String> {
-    let papers = Papers::load().map_err(|error| error.to_string())?;
+pub fn all(
+    settings: &Settings,
+    papers: &Papers,
+    results: &[Measured],
+) -> Result<Vec<Table>, String> {
     let schedules = "Schedules to the first bug: median (quartiles), share of trials that found it";
     let seconds = "Seconds to the first bug: median (quartiles), share of trials that found it";
     Ok(vec![
@@ -27,11 +30,14 @@ pub fn all(settings: &Settings, results: &[Measured]) -> Result<Vec<Table>, Stri
             hunts.seconds_summary()
         }),
         simplified(results),
-        simtrace(&papers, results)?,
-        lean_effect(&papers, results)?,
-        lean_parts(&papers, results)?,
-        lean_effort(&papers, results)?,
-        lean_against_graph(&papers, results)?,
+        simtrace::simplified(papers, results)?,
+        lean::effect(papers, results)?,
+        lean::components(papers, results)?,
+        lean::effort(papers, results)?,
+        lean::against_graph(papers, results)?,
+        btrigger::all(results),
+        btrigger::probability(papers, results)?,
+        btrigger::time_to_error(papers, results)?,
     ])
 }
 
@@ -40,7 +46,7 @@ fn by_strategy(
     settings: &Settings,
     results: &[Measured],
     digits: usize,
-    summary: impl Fn(&super::measure::Hunts) -> Summary,
+    summary: impl Fn(&Hunts) -> Summary,
 ) -> Table {
     let names = settings.strategies.iter().map(|name| name.to_string());
     Table {
@@ -51,17 +57,18 @@ fn by_strategy(
         rows: results
             .iter()
             .map(|measured| {
-                let cells = measured
-                    .hunts
-                    .iter()
-                    .map(|hunts| cell(&summary(hunts), digits));
+                let hunts = |name: &&str| measured.hunts.iter().find(|it| it.strategy == **name);
+                let cells = { settings.strategies.iter() }.map(|name| match hunts(name) {
+                    Some(hunts) => cell(&summary(hunts), digits),
+                    None => String::new(),
+                });
                 std::iter::once(measured.name.clone())
                     .chain(cells)
                     .collect()
             })
             .collect(),
         notes: vec![format!(
-            "{} trials with different seeds, at most {} s each; a trial that found nothing counts as longest.",
+            "{} trials with different seeds, at most {} s each; a trial that found nothing counts as longest, and a strategy that found nothing in five gets no more.",
             settings.trials, settings.seconds
         )],
     }
@@ -92,7 +99,11 @@ fn simplified(results: &[Measured]) -> Table {
     let row = |measured: &Measured| {
         let report = measured.simplified.as_ref()?;
         let field = |name: &str| report[name].to_string();
-        let (reproduced, replays) = measured.replays?;
+        let replays = measured
+            .replays
+            .map_or("-".to_string(), |(reproduced, replays)| {
+                format!("{reproduced} of {replays}")
+            });
         Some(vec![
             measured.name.clone(),
             field("threads"),
@@ -103,13 +114,12 @@ fn simplified(results: &[Measured]) -> Table {
             field("preemptive_after"),
             measured.fewest_preemptions.to_string(),
             field("fewest_preemptions"),
-            format!("{reproduced} of {replays}"),
+            replays,
         ])
     };
     let met = results.iter().filter(|measured| {
-        let report = measured.simplified.as_ref();
-        let left = report.and_then(|report| report["preemptive_after"].as_u64());
-        left.is_some_and(|left| left <= measured.fewest_preemptions)
+        let left = measured.simplified("preemptive_after");
+        left.is_some_and(|left| left <= measured.fewest_preemptions as f64)
     });
     Table {
         title: "Simplification".to_string(),
@@ -117,7 +127,9 @@ fn simplified(results: &[Measured]) -> Table {
         notes: vec![format!(
             "{} of {} exhibits come down to the known minimum of preemptions.",
             met.count(),
-            results.len()
+            { results.iter() }
+                .filter(|measured| measured.simplified.is_some())
+                .count()
         )],
         rows: results.iter().filter_map(row).collect(),
     }

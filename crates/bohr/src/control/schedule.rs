@@ -8,7 +8,7 @@ use bohr_schedule::{Plan, Rule};
 #[derive(clap::Args)]
 pub struct ScheduleArgs {
     /// How threads are picked: mixed, random, pct[:DEPTH], pos, surw, feedback,
-    /// bounded, exhaustive or sequential.
+    /// bounded, exhaustive, sequential or slices[:EVENTS].
     #[arg(long, value_name = "NAME", default_value = "mixed", long_help = strategies())]
     pub strategy: StrategyName,
     /// Where chance begins; the same seed makes the same runs.
@@ -17,7 +17,7 @@ pub struct ScheduleArgs {
 }
 
 fn strategies() -> String {
-    let line = |(name, meaning): (&str, &str)| format!("\n  {name:<12} {meaning}");
+    let line = |(name, meaning): (&str, &str)| format!("\n  {name:<16} {meaning}");
     let lines: String = STRATEGIES.into_iter().map(line).collect();
     format!("How threads are picked:{lines}")
 }

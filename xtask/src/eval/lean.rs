@@ -1,0 +1,121 @@
+//! LEAN's tables.
+
+use super::measure::Measured;
+use super::papers::{Column, add_factor, compared, seconds, whole};
+use super::tables::Table;
+use bohr_museum::Papers;
+use serde_json::Value;
+
+/// LEAN's Table 2: what is left of an execution.
+pub fn effect(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+    let column = |name, theirs, ours| Column { name, theirs, ours };
+    let columns = [
+        column("threads", "threads", |it| {
+            it.reduced("threads_before").map(whole)
+        }),
+        column("threads left", "simplified threads", |it| {
+            it.reduced("threads_after").map(whole)
+        }),
+        column("bytes", "size", |it| it.reduced("bytes_before").map(whole)),
+        column("bytes left", "simplified size", |it| {
+            it.reduced("bytes_after").map(whole)
+        }),
+        column("switches", "switches", |it| {
+            it.reduced("switches_before").map(whole)
+        }),
+        column("switches left", "simplified switches", |it| {
+            it.reduced("switches_after").map(whole)
+        }),
+        column("replay", "replay time", |it| {
+            it.reduced("replay_seconds_before").map(seconds)
+        }),
+        column("replay of the rest", "simplified replay time", |it| {
+            it.reduced("replay_seconds_after").map(seconds)
+        }),
+    ];
+    let mut table = compared(papers, ("lean", "2"), &columns, results)?;
+    add_factor(papers, &mut table, ("lean", "2", "size"), results, |it| {
+        it.reduced("bytes_before")
+    });
+    let note = "Threads and repeated passes are left out, nothing is sliced.";
+    table.notes.push(note.to_string());
+    Ok(table)
+}
+
+/// LEAN's Table 4: what finding that took.
+pub fn effort(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+    let column = |name, theirs, ours| Column { name, theirs, ours };
+    let columns = [
+        column("rounds, threads", "thread rounds", |it| {
+            stage(it, "threads", "rounds").map(whole)
+        }),
+        column("seconds, threads", "thread time", |it| {
+            stage(it, "threads", "seconds").map(seconds)
+        }),
+        column("rounds, repetition", "repetition rounds", |it| {
+            stage(it, "iterations", "rounds").map(whole)
+        }),
+        column("seconds, repetition", "repetition time", |it| {
+            stage(it, "iterations", "seconds").map(seconds)
+        }),
+        column("blocks", "blocks found", |it| {
+            it.reduced("blocks_found").map(whole)
+        }),
+        column("redundant", "blocks real", |it| {
+            it.reduced("blocks_redundant").map(whole)
+        }),
+    ];
+    compared(papers, ("lean", "4"), &columns, results)
+}
+
+/// LEAN's Table 3: which component removed how much, in per cent of the events.
+pub fn components(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+    fn share(it: &Measured, name: &str) -> Option<String> {
+        let before = it.reduced("events_before")?;
+        let removed = stage(it, name, "events_removed")?;
+        Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
+    }
+    let column = |name, theirs, ours| Column { name, theirs, ours };
+    let columns = [
+        column("threads %", "whole-thread %", |it| share(it, "threads")),
+        column("repetition %", "repetition %", |it| share(it, "iterations")),
+        column("slicing % / another schedule %", "slicing %", |it| {
+            share(it, "events")
+        }),
+    ];
+    let mut table = compared(papers, ("lean", "3"), &columns, results)?;
+    let note =
+        "Theirs are bytes, ours events. They slice; ours looks for a shorter schedule instead.";
+    table.notes.push(note.to_string());
+    Ok(table)
+}
+
+/// LEAN's Table 5: what the dependence graph alone removes.
+pub fn against_graph(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+    fn share(it: &Measured, removed: f64) -> Option<String> {
+        let before = it.reduced("events_before")?;
+        Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
+    }
+    let column = |name, theirs, ours| Column { name, theirs, ours };
+    let columns = [
+        column("graph alone %", "ER %", |it| {
+            share(it, it.reduced("er_events_removed")?)
+        }),
+        column("reduction %", "LEAN %", |it| {
+            let after = it.reduced("events_after")?;
+            share(it, it.reduced("events_before")? - after)
+        }),
+    ];
+    let mut table = compared(papers, ("lean", "5"), &columns, results)?;
+    table
+        .notes
+        .push("Theirs are bytes, ours events.".to_string());
+    Ok(table)
+}
+
+/// The sum over all stages with this name.
+fn stage(measured: &Measured, name: &str, field: &str) -> Option<f64> {
+    let stages = measured.reduced.as_ref()?["stages"].as_array()?;
+    let named = stages.iter().filter(|stage| stage["name"] == name);
+    Some(named.filter_map(|stage| Value::as_f64(&stage[field])).sum())
+}
