@@ -28,7 +28,9 @@ impl Store {
 
     /// The length of a page in its frame; what is blank is not sent.
     fn framed(&self, body: usize) -> usize {
-        body + { self.frame.iter() }.filter(|letter| **letter != b' ').count()
+        body + { self.frame.iter() }
+            .filter(|letter| **letter != b' ')
+            .count()
     }
 
     fn is_loaded(&self, page: usize) -> bool {
