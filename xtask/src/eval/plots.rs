@@ -47,9 +47,8 @@ fn schedules(settings: &Settings, results: &[Measured]) -> Option<Plot> {
     let dots = |measured: &Measured| {
         let dots = measured.hunts.iter().filter_map(|hunts| {
             let [low, median, high] = hunts.runs_summary().quartiles;
-            let known = |name: &&str| **name == hunts.strategy;
             Some(Dot {
-                series: settings.strategies.iter().position(|name| known(&name))?,
+                series: { settings.strategies.iter() }.position(|name| *name == hunts.strategy)?,
                 value: median?,
                 spread: low.zip(high),
             })
