@@ -10,6 +10,9 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
+/// The signal by which a debugger stops a process whose core it takes.
+const STOPPED: i32 = 19;
+
 /// What a core file holds. Parts that are damaged are missing, no more.
 #[derive(Debug)]
 pub struct Dump<'a> {
@@ -112,7 +115,9 @@ impl<'a> Dump<'a> {
                     }
                 }
                 elf::NT_PRPSINFO => self.command = notes::command(content),
-                elf::NT_SIGINFO if self.fault.is_none() => self.fault = notes::fault(content),
+                elf::NT_SIGINFO if self.fault.is_none() => {
+                    self.fault = notes::fault(content).filter(|fault| fault.signal != STOPPED);
+                }
                 elf::NT_FILE => self.files = notes::files(content).unwrap_or_default(),
                 elf::NT_AUXV => {
                     let pairs = content.chunks_exact(16);

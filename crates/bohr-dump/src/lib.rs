@@ -35,6 +35,7 @@ mod packing;
 pub mod registers;
 mod stacks;
 pub mod variables;
+mod waits;
 
 pub use dump::Dump;
 pub use error::DumpError;
@@ -44,3 +45,4 @@ pub use notes::{Fault, MappedFile, ThreadImage};
 pub use packing::unpack;
 pub use registers::Registers;
 pub use stacks::{Found, Frame, Stacks};
+pub use waits::{Wait, circles, wait};

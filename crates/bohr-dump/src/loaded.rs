@@ -33,6 +33,23 @@ pub struct Loaded<'a> {
 }
 
 impl Loaded<'_> {
+    /// The name of the variable at this address, by the symbols.
+    #[must_use]
+    pub fn variable(&self, address: u64) -> Option<String> {
+        let wanted = address.wrapping_sub(self.bias);
+        let symbols = self.debug.symbols().chain(self.file.dynamic_symbols());
+        let mut holding = symbols.filter(|symbol| {
+            symbol.kind() == SymbolKind::Data
+                && (symbol.address()..symbol.address() + symbol.size()).contains(&wanted)
+        });
+        let found = holding.next()?;
+        let name = addr2line::demangle_auto(found.name().ok()?.into(), None).into_owned();
+        Some(match wanted - found.address() {
+            0 => name,
+            offset => format!("{name}+{offset}"),
+        })
+    }
+
     /// The name of the function at this address, by the symbols.
     #[must_use]
     pub fn symbol(&self, address: u64) -> Option<String> {

@@ -10,6 +10,8 @@ pub struct ThreadImage {
     pub number: i32,
     /// The signal that it had got, 0 for none.
     pub signal: i32,
+    /// The number of the system call that it was in.
+    pub system_call: Option<u64>,
     /// What its processor held.
     pub registers: Registers,
 }
@@ -57,6 +59,8 @@ pub fn thread(note: &[u8]) -> Option<ThreadImage> {
     Some(ThreadImage {
         number: number(note, 32)?,
         signal: number(note, 12)? & 0xffff,
+        // The kernel keeps -1 there outside of system calls.
+        system_call: Some(words[15]).filter(|&call| call <= 0xffff),
         registers: Registers::from_kernel(&words),
     })
 }

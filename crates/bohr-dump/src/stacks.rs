@@ -7,8 +7,9 @@ use crate::{
     registers::{COUNT, FRAME_POINTER, PLACE, STACK_POINTER},
 };
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, Encoding, LittleEndian, Register, RegisterRule,
-    UnwindContext, UnwindExpression, UnwindSection, UnwindTableRow,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, Encoding, FrameDescriptionEntry, LittleEndian,
+    ParsedEhFrameHdr, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection,
+    UnwindTableRow,
 };
 use object::{Object, ObjectSection};
 
@@ -73,7 +74,7 @@ pub struct Stacks<'s, 'a> {
 struct Tables<'s, 'a> {
     loaded: &'s Loaded<'a>,
     frames: EhFrame<Bytes<'a>>,
-    header: Option<gimli::ParsedEhFrameHdr<Bytes<'a>>>,
+    header: Option<ParsedEhFrameHdr<Bytes<'a>>>,
     bases: BaseAddresses,
 }
 
@@ -196,15 +197,10 @@ impl<'s, 'a> Tables<'s, 'a> {
         context: &mut UnwindContext<usize>,
     ) -> Step {
         let address = frame.instruction();
-        let (frames, bases) = (&self.frames, &self.bases);
-        let table = self.header.as_ref().and_then(|header| header.table());
-        let description = match table {
-            Some(table) => table.fde_for_address(frames, bases, address, EhFrame::cie_from_offset),
-            None => frames.fde_for_address(bases, address, EhFrame::cie_from_offset),
-        };
-        let Ok(description) = description else {
+        let Some(description) = self.description(address) else {
             return Step::Unknown;
         };
+        let (frames, bases) = (&self.frames, &self.bases);
         let row = description.unwind_info_for_address(frames, bases, context, address);
         let outer = row.ok().and_then(|row| self.outer(memory, frame, row));
         match outer {
@@ -217,6 +213,22 @@ impl<'s, 'a> Tables<'s, 'a> {
             Some(None) => Step::Outermost,
             None => Step::Unknown,
         }
+    }
+
+    /// What is said about the code at this address: found through the sorted table,
+    /// or by reading all.
+    fn description(&self, address: u64) -> Option<FrameDescriptionEntry<Bytes<'a>>> {
+        let (frames, bases) = (&self.frames, &self.bases);
+        let Some(table) = self.header.as_ref().and_then(ParsedEhFrameHdr::table) else {
+            let found = frames.fde_for_address(bases, address, EhFrame::cie_from_offset);
+            return found.ok();
+        };
+        let place = table.lookup(address, bases).ok()?.direct().ok()?;
+        // A damaged table may point in front of what it is a table of.
+        let offset = place.checked_sub(bases.eh_frame.section?)?;
+        let offset = gimli::EhFrameOffset(usize::try_from(offset).ok()?);
+        let found = frames.fde_from_offset(bases, offset, EhFrame::cie_from_offset);
+        found.ok().filter(|found| found.contains(address))
     }
 
     /// The caller's registers; inside, `None` if there is no caller.

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use bohr_dump::{DumpError, unpack};
+use bohr_dump::{Dump, DumpError, circles, unpack, wait};
 use harness::{Crashed, tell};
 use proptest::prelude::*;
 use std::io::Write;
@@ -148,6 +148,22 @@ fn what_is_not_the_core_of_this_program() {
 }
 
 #[test]
+fn threads_that_wait_for_each_other() {
+    let crashed = Crashed::new("deadlocked.c", &["-O1", "-pthread"]);
+    let dump = Dump::read(&crashed.core).expect("a core");
+    let holders = dump.threads.iter().map(|thread| {
+        let wait = wait(thread, &dump.threads, &dump.memory, true);
+        (thread.number, wait.and_then(|wait| wait.holder))
+    });
+    let holders: Vec<_> = holders.collect();
+    let main = dump.threads[0].number;
+    let circles = circles(&holders);
+    assert_eq!(circles.len(), 1, "{holders:?}");
+    assert_eq!(circles[0].len(), 2);
+    assert!(!circles[0].contains(&main));
+}
+
+#[test]
 fn a_packed_core_is_the_same_core() {
     let crashed = Crashed::new("nowhere.c", &["-O0"]);
     let mut packed = lz4_flex::frame::FrameEncoder::new(Vec::new());
@@ -158,6 +174,9 @@ fn a_packed_core_is_the_same_core() {
     assert_eq!(crashed.told(&core).expect("a core"), expected);
 }
 
+/// Damaged files of each kind.
+const CASES: u32 = 1000;
+
 /// A core that all damaged ones are made from.
 fn small() -> &'static Crashed {
     static SMALL: OnceLock<Crashed> = OnceLock::new();
@@ -165,7 +184,10 @@ fn small() -> &'static Crashed {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(CASES)
+    })]
 
     /// Whatever bytes change, and wherever it ends: something is told, or refused.
     #[test]

@@ -1,11 +1,14 @@
 //! What is told of a core.
 
 use bohr_dump::variables::{Call, Information, Sections, Variable};
-use bohr_dump::{Dump, Fault, Found, Frame, Loaded, Stacks};
+use bohr_dump::{Dump, Fault, Found, Frame, Loaded, Stacks, ThreadImage, Wait, circles, wait};
 use serde::Serialize;
 
 /// Frames of a stack that are told.
 const MOST_FRAMES: usize = 64;
+
+/// Frames among which the function is that has begun to wait.
+const NEAREST: usize = 6;
 
 /// All of it.
 #[derive(Serialize)]
@@ -16,6 +19,8 @@ pub struct Report {
     pub fault: Option<Fault>,
     /// The one that failed first.
     pub threads: Vec<ThreadReport>,
+    /// Numbers of threads that wait for each other.
+    pub deadlocks: Vec<Vec<i32>>,
     /// Files that were mapped and are not to be found.
     pub missing_files: Vec<String>,
     /// Objects without debug information that were on a stack.
@@ -29,9 +34,20 @@ pub struct Report {
 pub struct ThreadReport {
     pub number: i32,
     pub failed: bool,
+    /// What it waits for.
+    pub waits: Option<WaitReport>,
     pub frames: Vec<FrameReport>,
     /// Frames further out.
     pub more: usize,
+}
+
+/// What a thread waits for.
+#[derive(Serialize)]
+pub struct WaitReport {
+    #[serde(flatten)]
+    pub wait: Wait,
+    /// The name of the object, if it is a global variable.
+    pub name: Option<String>,
 }
 
 /// One frame of its stack, or a function that was inlined into it.
@@ -69,10 +85,23 @@ impl Report {
             program: bohr_dump::loaded::program(dump).map(String::from),
             fault: dump.fault,
             without_debug_information: teller.silent(&threads),
+            deadlocks: circles(
+                &threads
+                    .iter()
+                    .map(ThreadReport::waits_for)
+                    .collect::<Vec<_>>(),
+            ),
             threads,
             missing_files: missing.to_vec(),
             missing_bytes: dump.missing,
         }
+    }
+}
+
+impl ThreadReport {
+    fn waits_for(&self) -> (i32, Option<i32>) {
+        let holder = self.waits.as_ref().and_then(|waits| waits.wait.holder);
+        (self.number, holder)
     }
 }
 
@@ -87,12 +116,27 @@ impl Teller<'_, '_> {
         let thread = &self.dump.threads[position];
         let frames = self.stacks.of(&thread.registers);
         let told = frames.iter().take(MOST_FRAMES);
+        let told: Vec<FrameReport> = told.flat_map(|frame| self.frame(frame)).collect();
         ThreadReport {
             number: thread.number,
-            failed: position == 0,
-            frames: told.flat_map(|frame| self.frame(frame)).collect(),
+            failed: position == 0 && self.dump.fault.is_some(),
+            waits: self.wait(thread, &told),
+            frames: told,
             more: frames.len().saturating_sub(MOST_FRAMES),
         }
+    }
+
+    fn wait(&self, thread: &ThreadImage, frames: &[FrameReport]) -> Option<WaitReport> {
+        let names = frames
+            .iter()
+            .filter_map(|frame| frame.call.function.as_ref());
+        let is_mutex = names
+            .take(NEAREST)
+            .any(|name| name.contains("mutex_") || name.contains("lll_lock"));
+        let wait = wait(thread, &self.dump.threads, &self.dump.memory, is_mutex)?;
+        let mut objects = self.information.iter();
+        let name = objects.find_map(|(object, _)| object.variable(wait.object));
+        Some(WaitReport { wait, name })
     }
 
     /// A frame, with what was inlined into it before it.

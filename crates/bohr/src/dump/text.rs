@@ -26,6 +26,9 @@ pub fn text(report: &Report) -> String {
             |fault| reason(&fault),
         ),
     );
+    for circle in &report.deadlocks {
+        line(&mut text, &deadlock(report, circle));
+    }
     for thread in &report.threads {
         text.push('\n');
         tell_thread(&mut text, thread, report.program.as_ref());
@@ -62,7 +65,10 @@ fn reason(fault: &Fault) -> String {
 
 fn tell_thread(text: &mut String, thread: &ThreadReport, program: Option<&String>) {
     let failed = if thread.failed { ", which failed" } else { "" };
-    line(text, &format!("thread {}{failed}", thread.number));
+    line(
+        text,
+        &format!("thread {}{failed}{}", thread.number, waits(thread)),
+    );
     let most = if thread.failed { usize::MAX } else { SHORT };
     for (number, frame) in thread.frames.iter().take(most).enumerate() {
         let is_own = frame.object.as_ref() == program;
@@ -72,6 +78,31 @@ fn tell_thread(text: &mut String, thread: &ThreadReport, program: Option<&String
     if more > 0 {
         line(text, &format!("  … {more} more"));
     }
+}
+
+fn waits(thread: &ThreadReport) -> String {
+    let Some(waits) = &thread.waits else {
+        return String::new();
+    };
+    let address = || format!("{:#x}", waits.wait.object);
+    let object = waits.name.clone().unwrap_or_else(address);
+    let holder = waits.wait.holder;
+    let holder = holder.map_or_else(String::new, |holder| {
+        format!(", which thread {holder} holds")
+    });
+    format!(", waits for {object}{holder}")
+}
+
+fn deadlock(report: &Report, circle: &[i32]) -> String {
+    let link = |number: &i32| {
+        let thread = report
+            .threads
+            .iter()
+            .find(|thread| thread.number == *number);
+        format!("thread {number}{}", thread.map_or_else(String::new, waits))
+    };
+    let links: Vec<String> = circle.iter().map(link).collect();
+    format!("deadlock: {}", links.join("; "))
 }
 
 fn tell_frame(text: &mut String, number: usize, frame: &FrameReport, with_variables: bool) {
