@@ -10,6 +10,7 @@ pub use progress::{Progress, Statistics};
 
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
+use crate::likeness::Likeness;
 use crate::race::ToldRace;
 use crate::replay::{self, Reproduction};
 use crate::strategy_name::StrategyName;
@@ -83,6 +84,8 @@ pub struct Hunt {
     pub budget: Budget,
     /// Whether to look for further bugs after the first.
     pub keep_going: bool,
+    /// The failure that is looked for, if it is a certain one: others only count.
+    pub wanted: Option<Likeness>,
     /// Whether runs of a search may begin in the middle of earlier ones, which
     /// changes nothing but the time that they take.
     pub checkpoints: bool,

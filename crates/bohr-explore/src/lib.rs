@@ -15,6 +15,7 @@ mod distinct;
 mod error;
 pub mod hunt;
 mod knowledge;
+pub mod likeness;
 mod names;
 pub mod native;
 pub mod race;
@@ -50,6 +51,8 @@ pub use target::{
     inspect, inspect_with,
 };
 pub use trial::{Observed, Traced, Trial, Trials, Valued};
-pub use verdict::{Verdict, is_written, judge, judge_against, signature_tag, written_spot};
+pub use verdict::{
+    Verdict, is_library, is_written, judge, judge_against, signature_tag, written_spot,
+};
 pub use vocabulary::Vocabulary;
 pub use whole_file::write_whole;

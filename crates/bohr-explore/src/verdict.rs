@@ -262,7 +262,8 @@ pub fn is_written(atlas: &mut Atlas, number: PlaceNumber) -> bool {
 }
 
 /// Whether code belongs to the library of its language.
-fn is_library(spot: &Spot) -> bool {
+#[must_use]
+pub fn is_library(spot: &Spot) -> bool {
     let holds = |text: &Option<String>, parts: &[&str]| {
         text.as_ref()
             .is_some_and(|text| parts.iter().any(|part| text.contains(part)))

@@ -133,6 +133,12 @@ impl ProgramArgs {
         name.to_string_lossy().into_owned()
     }
 
+    /// Where the program is.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        let path = find_program(Path::new(&self.command[0])).map_err(ExploreError::from)?;
+        Ok(path)
+    }
+
     /// What is to be run; says on standard error how it is controlled.
     pub fn subject(&self) -> Result<Subject, Failure> {
         let subject = self.quiet_subject()?;

@@ -1,14 +1,17 @@
 //! `bohr core`: what a core file tells of a failure that nobody has recorded.
 
 mod files;
+mod likeness;
 mod report;
 mod text;
 
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use bohr_dump::{Dump, loaded, unpack};
 use bohr_event::{Diagnosis, Fault};
+use bohr_explore::likeness::Likeness;
 use files::Files;
-use std::path::PathBuf;
+use report::Report;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The largest core that is read, unpacked.
@@ -20,6 +23,7 @@ const LARGEST: u64 = 64 << 30;
 Examples:
   bohr core core.1234
   bohr core core.1234.zst --program build/server --json
+  bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
 
 Reads cores as the kernel and systemd leave them, packed or not, also such that
@@ -52,12 +56,7 @@ impl Diagnosis for Unreadable {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let bytes = read(&args.core)?;
-    let bytes = unpack(&bytes, LARGEST)?;
-    let mut dump = Dump::read(&bytes)?;
-    let files = Files::find(&dump, args.program.as_deref())?;
-    let objects = loaded::load(&mut dump, &files.available())?;
-    let report = report::Report::of(&dump, &objects, files.missing());
+    let report = examine(&args.core, args.program.as_deref())?;
     match args.json {
         true => println!(
             "{}",
@@ -68,7 +67,40 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &std::path::Path) -> Result<Vec<u8>, Unreadable> {
+/// Reads a core with the files that belong to it.
+fn examine(core: &Path, program: Option<&Path>) -> Result<Report, Failure> {
+    let bytes = read(core)?;
+    let bytes = unpack(&bytes, LARGEST)?;
+    let mut dump = Dump::read(&bytes)?;
+    let files = Files::find(&dump, program)?;
+    let objects = loaded::load(&mut dump, &files.available())?;
+    Ok(Report::of(&dump, &objects, files.missing()))
+}
+
+/// The failure that left a core of this program.
+pub fn likeness(core: &Path, program: &Path) -> Result<Likeness, Failure> {
+    let report = examine(core, Some(program))?;
+    Ok(likeness::of(&report).ok_or(Unlike)?)
+}
+
+/// A core that says nothing about a failure.
+#[derive(Debug, thiserror::Error)]
+#[error("the core tells neither of a crash in the program's own code nor of a deadlock")]
+pub struct Unlike;
+
+impl Diagnosis for Unlike {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(String::from(
+            "see what it tells: bohr core CORE --program PROGRAM",
+        ))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Unreadable> {
     std::fs::read(path).map_err(|source| Unreadable {
         path: path.display().to_string(),
         source,
@@ -76,7 +108,7 @@ fn read(path: &std::path::Path) -> Result<Vec<u8>, Unreadable> {
 }
 
 impl Files {
-    fn find(dump: &Dump<'_>, program: Option<&std::path::Path>) -> Result<Files, Unreadable> {
+    fn find(dump: &Dump<'_>, program: Option<&Path>) -> Result<Files, Unreadable> {
         let mut files = Files::default();
         let own = loaded::program(dump);
         for path in loaded::paths(dump) {

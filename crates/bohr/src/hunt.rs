@@ -6,6 +6,7 @@ use crate::control::{
     ProgramArgs, ScheduleArgs, budget_bar, describe_bug, describe_races, describe_unwatched,
     duration, interruption, show_hunt, signature_tag,
 };
+use crate::dump;
 use crate::outcome::{Failure, Outcome};
 use bohr_event::FailureKind;
 use bohr_event::control::Obstacle;
@@ -26,6 +27,7 @@ Examples:
   bohr hunt -- ./server --test             until something fails, at most a minute
   bohr hunt --time 10m --strategy pct:3 -- ./server
   bohr hunt --runs 5000 --keep-going --json -- ./server > bugs.json
+  bohr hunt --like core.1234 -- ./server   the failure that left this core
   bohr hunt --check-output 'sort -c' -- ./parallel-sort
   bohr hunt --shard 2/4 --json -- ./server > 2.json     on the second of four machines
   bohr hunt --merge 1.json 2.json 3.json 4.json         and their results together";
@@ -51,6 +53,9 @@ pub struct Args {
     /// Join the results of shards, given as files with what --json printed.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "command")]
     merge: Vec<PathBuf>,
+    /// Hunt the failure that left this core file; others only count.
+    #[arg(long, value_name = "CORE")]
+    like: Option<PathBuf>,
     /// Go on after the first bug; further ones are written beside it.
     #[arg(long)]
     keep_going: bool,
@@ -76,7 +81,12 @@ pub fn run(args: &Args) -> Outcome {
     };
     let interrupted = interruption();
     let subject = program.subject()?;
-    let plan = plan(args);
+    let mut plan = plan(args);
+    if let Some(core) = &args.like {
+        let wanted = dump::likeness(core, &program.path()?)?;
+        eprintln!("bohr: looks for {wanted}");
+        plan.wanted = Some(wanted);
+    }
     let bar = budget_bar(plan.budget);
     let result = hunt(&subject, &plan, interrupted, &mut |progress| {
         show_hunt(&bar, progress)
@@ -124,6 +134,7 @@ fn plan(args: &Args) -> Hunt {
             time: args.time.or(args.runs.is_none().then_some(DEFAULT_TIME)),
         },
         keep_going: args.keep_going,
+        wanted: None,
         checkpoints: !args.no_checkpoints,
         rewind: !args.no_rewind,
     }
@@ -171,6 +182,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "complete": result.complete,
         "resumed_runs": figures.resumed,
         "rewound_runs": figures.rewound,
+        "other_failures": figures.others,
         "begins_at_main": result.obstacle.map(|obstacle| obstacle.to_string()),
         "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
         "seed": first.map_or(args.schedule.seed, |found| found.bug.seed),

@@ -32,6 +32,78 @@ fn who_was_where() {
     assert_eq!(told["missing_bytes"], 0);
 }
 
+/// Lets the program crash, with real threads, in the way that a nap makes certain.
+/// Where the kernel leaves no core in the folder gdb does.
+fn crash(folder: &Folder, arguments: &str) {
+    let script = format!("ulimit -c unlimited; NAP=1 ./program {arguments}; mv core* left.core");
+    let kernel = |script: &str| {
+        let status = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(folder.path("."))
+            .output();
+        status.expect("a shell")
+    };
+    kernel(&script);
+    if !folder.path("left.core").exists() {
+        let run = format!(
+            "NAP=1 gdb -batch -ex 'run {arguments}' -ex 'generate-core-file left.core' ./program"
+        );
+        kernel(&run);
+    }
+    assert!(folder.path("left.core").exists());
+}
+
+#[test]
+fn the_failure_that_left_a_core_is_hunted() {
+    let folder = Folder::empty();
+    folder.build("two_bugs", &[]);
+    crash(&folder, "");
+    let words = [
+        "hunt",
+        "--json",
+        "--like",
+        "left.core",
+        "-o",
+        "bug",
+        "--",
+        "./program",
+    ];
+    let told = folder.bohr(&words).expect(1).json();
+    assert_eq!(told["kind"], "crash-signal-11");
+    assert!(told["other_failures"].as_u64() > Some(0), "{told}");
+    folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
+    // Without the core the more frequent one is found.
+    let words = ["hunt", "--json", "-o", "other", "--", "./program"];
+    assert_eq!(folder.bohr(&words).expect(1).json()["kind"], "assertion");
+}
+
+#[test]
+fn the_deadlock_that_left_a_core_is_hunted() {
+    let folder = Folder::empty();
+    folder.build("two_bugs", &[]);
+    crash(&folder, "hang");
+    let text = folder.bohr(&["core", "left.core"]).expect(0).text();
+    assert!(text.contains("\ndeadlock: thread "), "{text}");
+    let words = [
+        "hunt",
+        "--json",
+        "--like",
+        "left.core",
+        "-o",
+        "bug",
+        "--",
+        "./program",
+        "hang",
+    ];
+    let ended = folder.bohr(&words).expect(1);
+    assert_eq!(ended.json()["kind"], "deadlock");
+    assert!(
+        ended
+            .messages()
+            .contains("looks for a deadlock in take at ")
+    );
+}
+
 #[test]
 fn what_is_no_core() {
     let folder = Folder::with("lost_update", &[]);

@@ -11,6 +11,7 @@ use super::progress::{Finished, Record};
 use super::source::{Next, Source};
 use super::{Hunt, lock};
 use crate::strategy_name::StrategyName;
+use crate::verdict::Verdict;
 use bohr_event::ThreadPath;
 use bohr_event::control::Step;
 use bohr_schedule::Plan;
@@ -140,6 +141,12 @@ impl<'a> Agenda<'a> {
         let pairs = lock(&self.book).source.learn_lesson(trace, threads);
         self.moved.notify_all();
         pairs
+    }
+
+    /// Whether a failure is not the one that is looked for.
+    pub fn is_another(&self, verdict: &Verdict) -> bool {
+        let wanted = self.hunt.wanted.as_ref();
+        wanted.is_some_and(|wanted| !wanted.fits(verdict))
     }
 
     /// A run has failed: from now on only those before it matter.

@@ -27,6 +27,8 @@ pub struct Statistics {
     pub resumed: u64,
     /// Runs that were undone, so that their process could make the next.
     pub rewound: u64,
+    /// Runs that failed in another way than the one that is looked for.
+    pub others: u64,
 }
 
 impl Statistics {
@@ -76,6 +78,8 @@ pub(super) struct Finished {
     pub events: u64,
     /// How many runs were undone.
     pub rewound: u64,
+    /// How many failed in another way than the one that is looked for.
+    pub others: u64,
     /// Pairs known after its lesson.
     pub pairs: u64,
     /// What its failing runs showed.
@@ -111,6 +115,7 @@ pub(super) struct Record {
     pub obstacle: Option<Obstacle>,
     resumed: u64,
     rewound: u64,
+    others: u64,
 }
 
 impl Record {
@@ -118,6 +123,7 @@ impl Record {
         self.runs += finished.hashes.len() as u64;
         self.events += finished.events;
         self.rewound += finished.rewound;
+        self.others += finished.others;
         self.pairs = self.pairs.max(finished.pairs);
         self.notices.extend(finished.notices);
         self.unwatched = self.unwatched.max(finished.unwatched);
@@ -152,6 +158,7 @@ impl Record {
             events: self.events,
             resumed: self.resumed,
             rewound: self.rewound,
+            others: self.others,
         }
     }
 }

@@ -204,6 +204,10 @@ impl Desk<'_> {
             }
         }
         if let Some(verdict) = judge(report, &self.subject.oracle, &mut self.atlas) {
+            if self.agenda.is_another(&verdict) {
+                finished.others += 1;
+                return Ok(());
+            }
             finished
                 .bugs
                 .push(self.bug(batch.strategy, report, verdict));

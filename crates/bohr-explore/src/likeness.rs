@@ -1,0 +1,182 @@
+//! A failure that was seen elsewhere: which of the failures of controlled runs is
+//! the same? A core file has no sites and no thread paths, but signals, functions
+//! and lines.
+
+use crate::verdict::Verdict;
+use bohr_event::FailureKind;
+
+/// Frames of a thread within which a place is looked for: runs stop in other
+/// functions of libraries than processes do.
+const NEAR: usize = 8;
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By this signal.
+    Signal(i32),
+    /// Not at all: its threads waited for each other.
+    Hang,
+}
+
+/// Where a thread was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenPlace {
+    /// The function, as people write it.
+    pub function: String,
+    /// The line, as in `src/cache.c:43`.
+    pub line: Option<String>,
+}
+
+/// A failure as it was seen.
+///
+/// ```
+/// use bohr_explore::likeness::{Ending, Likeness, SeenPlace};
+///
+/// let seen = Likeness {
+///     ending: Ending::Signal(11),
+///     places: vec![SeenPlace {
+///         function: "serve".to_string(),
+///         line: Some("src/cache.c:43".to_string()),
+///     }],
+/// };
+/// assert_eq!(seen.to_string(), "signal 11 in serve at src/cache.c:43");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Likeness {
+    /// How it ended.
+    pub ending: Ending,
+    /// Where: of a hang, where each of the threads was that waited for each other.
+    pub places: Vec<SeenPlace>,
+}
+
+impl std::fmt::Display for Likeness {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.ending {
+            Ending::Signal(signal) => write!(out, "signal {signal}")?,
+            Ending::Hang => write!(out, "a deadlock")?,
+        }
+        for (number, place) in self.places.iter().enumerate() {
+            let word = if number == 0 { " in" } else { " and" };
+            write!(out, "{word} {}", place.function)?;
+            if let Some(line) = &place.line {
+                write!(out, " at {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Likeness {
+    /// Whether this is the failure: of the same kind, and with threads at all of its
+    /// places.
+    #[must_use]
+    pub fn fits(&self, verdict: &Verdict) -> bool {
+        let ends_so = match self.ending {
+            Ending::Signal(signal) => ends_by(&verdict.signature.kind, signal),
+            Ending::Hang => verdict.signature.kind == FailureKind::Deadlock,
+        };
+        // Of a crash only the thread that failed counts.
+        let counts = |doing: &str| self.ending == Ending::Hang || doing == "failed";
+        let stacks = verdict.threads.iter();
+        let stacks: Vec<&[String]> = stacks
+            .filter(|thread| counts(&thread.doing))
+            .map(|thread| &thread.stack[..thread.stack.len().min(NEAR)])
+            .collect();
+        let is_there = |place: &SeenPlace| {
+            let mut frames = stacks.iter().copied().flatten();
+            frames.any(|frame| place.is_in(frame))
+        };
+        ends_so && self.places.iter().all(is_there)
+    }
+}
+
+impl SeenPlace {
+    /// Whether a frame, as in `serve at src/cache.c:43`, is of this function.
+    fn is_in(&self, frame: &str) -> bool {
+        let function = frame.split(" at ").next().unwrap_or(frame);
+        let name = |text: &str| {
+            let text = text.trim_start_matches("in ");
+            let end = text.find(['(', '<']).unwrap_or(text.len());
+            text[..end].trim().to_string()
+        };
+        name(function) == name(&self.function)
+    }
+}
+
+/// Whether a run of that kind would have ended by the signal without bohr. What bohr
+/// sees at the access, a process may have noticed later: whoever uses freed memory
+/// crashes, or the C library finds its heap damaged.
+fn ends_by(kind: &FailureKind, signal: i32) -> bool {
+    const ABORT: i32 = 6;
+    const BUS_ERROR: i32 = 7;
+    const SEGMENTATION_FAULT: i32 = 11;
+    match kind {
+        FailureKind::Crash { signal: own } => *own == signal,
+        FailureKind::Assertion | FailureKind::Abort | FailureKind::Panic => signal == ABORT,
+        FailureKind::DoubleFree | FailureKind::UseAfterFree | FailureKind::Sanitizer => {
+            [ABORT, BUS_ERROR, SEGMENTATION_FAULT].contains(&signal)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bug_file::ThreadLine;
+    use bohr_event::Signature;
+
+    fn verdict(kind: FailureKind, threads: &[(&str, &str)]) -> Verdict {
+        let thread = |&(doing, frame): &(&str, &str)| ThreadLine {
+            thread: String::from("0"),
+            doing: String::from(doing),
+            stack: vec![String::from(frame)],
+        };
+        Verdict {
+            signature: Signature {
+                kind,
+                place: None,
+                frames: Vec::new(),
+                cycle: Vec::new(),
+            },
+            message: String::new(),
+            threads: threads.iter().map(thread).collect(),
+        }
+    }
+
+    fn seen(ending: Ending, functions: &[&str]) -> Likeness {
+        let place = |&function: &&str| SeenPlace {
+            function: String::from(function),
+            line: None,
+        };
+        Likeness {
+            ending,
+            places: functions.iter().map(place).collect(),
+        }
+    }
+
+    #[test]
+    fn a_crash_is_one_of_its_thread() {
+        let crash = FailureKind::Crash { signal: 11 };
+        let threads = [
+            ("failed", "serve at cache.c:43"),
+            ("waits", "evict at cache.c:9"),
+        ];
+        let verdict = verdict(crash, &threads);
+        assert!(seen(Ending::Signal(11), &["serve"]).fits(&verdict));
+        assert!(seen(Ending::Signal(11), &["serve(int)"]).fits(&verdict));
+        assert!(!seen(Ending::Signal(11), &["evict"]).fits(&verdict));
+        assert!(!seen(Ending::Signal(11), &["server"]).fits(&verdict));
+        assert!(!seen(Ending::Signal(6), &["serve"]).fits(&verdict));
+        assert!(!seen(Ending::Hang, &["serve"]).fits(&verdict));
+    }
+
+    #[test]
+    fn a_hang_is_one_of_all_threads() {
+        let threads = [("waits", "one at a.c:1"), ("waits", "two at a.c:2")];
+        let verdict = verdict(FailureKind::Deadlock, &threads);
+        assert!(seen(Ending::Hang, &["two", "one"]).fits(&verdict));
+        assert!(!seen(Ending::Hang, &["two", "three"]).fits(&verdict));
+        assert!(!seen(Ending::Signal(11), &["one"]).fits(&verdict));
+    }
+}
