@@ -26,7 +26,7 @@ use crate::{
 use alloc::vec::Vec;
 use bohr_fiber::{Body, Fiber, StackRegion};
 use core::{cell::Cell, ops::Range, ptr};
-use written::{PAGE, Written, private_memory};
+use written::{Extent, PAGE, Written, private_memory};
 
 /// Pages of which there are copies; a run that writes to more is not undone.
 pub const MOST_PAGES: usize = 4096;
@@ -172,12 +172,13 @@ impl Rewinder {
         Some(())
     }
 
-    /// Puts memory back. `None` if that is not possible; then nothing is changed.
-    fn rewind(&mut self) -> Option<()> {
+    /// Finds the pages that the run has written to; how many there are with a copy,
+    /// and whether there are others.
+    fn find_touched(&mut self, extent: Extent) -> Option<(usize, bool)> {
         let known = &self.pages[..self.known];
         let (mut position, mut touched, mut strange) = (0, 0, false);
         let (ledger, list) = (self.ledger, &mut self.touched);
-        self.written.each(|page| {
+        self.written.each(extent, |page| {
             while known.get(position).is_some_and(|&other| other < page) {
                 position += 1;
             }
@@ -192,6 +193,16 @@ impl Rewinder {
                 }
             }
         })?;
+        Some((touched, strange))
+    }
+
+    /// Puts memory back. `None` if that is not possible; then nothing is changed.
+    fn rewind(&mut self) -> Option<()> {
+        let (mut touched, mut strange) = self.find_touched(Extent::Inhabited)?;
+        if strange || !self.written.are_all(touched) {
+            (touched, strange) = self.find_touched(Extent::Whole)?;
+            self.written.note_all(touched);
+        }
         if strange {
             return None;
         }

@@ -2,6 +2,12 @@
 //! writes to protected pages lift the protection and leave a trace in the page
 //! table (`userfaultfd` in its asynchronous mode, Linux 6.7), which a scan of
 //! `/proc/self/pagemap` reads.
+//!
+//! The address space that a run may use is huge and nearly empty, and the kernel
+//! takes longer to walk through the empty parts than through the others. But a page
+//! that is written to for the first time is a fault, and the kernel counts those: if
+//! there have been as many as there are written pages where there was memory before,
+//! there are none anywhere else.
 
 use crate::{channel, footprint::withheld::Piece, system};
 use alloc::vec::Vec;
@@ -52,12 +58,34 @@ struct ScanArguments {
     return_mask: u64,
 }
 
+/// Holes up to this length are walked through rather than left out: the kernel does
+/// so in the time of a system call.
+const SHORT_HOLE: usize = 256 << 20;
+/// Parts of memory that are scanned one by one; those behind the last are one.
+const SPANS: usize = 24;
+/// A page that the kernel may treat as one, and count so.
+const HUGE: usize = 2 << 20;
+
+/// What is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Where there was memory when the watch began.
+    Inhabited,
+    /// Everywhere.
+    Whole,
+}
+
 /// Watches the private memory of this process.
 pub struct Written {
     /// `/proc/self/pagemap`.
     pages: i32,
     /// From the lowest watched address to the highest.
     span: Range<usize>,
+    /// Where there was memory when the watch began, ascending; so many are used.
+    inhabited: [Range<usize>; SPANS],
+    spans: usize,
+    /// Faults that are not first writes to pages.
+    other_faults: u64,
     found: [PageRegion; REGIONS],
 }
 
@@ -83,6 +111,9 @@ impl Written {
         Some(Written {
             pages,
             span,
+            inhabited: [const { 0..0 }; SPANS],
+            spans: 0,
+            other_faults: 0,
             found: [PageRegion {
                 start: 0,
                 end: 0,
@@ -93,23 +124,60 @@ impl Written {
 
     /// Protects every page, so that only what is written from now on is found.
     pub fn protect(&mut self) -> Option<()> {
-        self.scan(PROTECT_MATCHING, |_| ())
+        let (mut inhabited, mut spans) = ([const { 0..0 }; SPANS], 0);
+        self.scan(self.span.clone(), PROTECT_MATCHING, |region| {
+            let last = inhabited[..spans].last_mut();
+            match last.filter(|last| region.start - last.end <= SHORT_HOLE || spans == SPANS) {
+                Some(last) => last.end = region.end,
+                None => {
+                    inhabited[spans] = region;
+                    spans += 1;
+                }
+            }
+        })?;
+        (self.inhabited, self.spans) = (inhabited, spans);
+        Some(())
     }
 
     /// Hands out the pages that have been written to, ascending. `None` if the
     /// kernel fails.
-    pub fn each(&mut self, take: impl FnMut(usize)) -> Option<()> {
-        self.scan(0, take)
+    pub fn each(&mut self, extent: Extent, mut take: impl FnMut(usize)) -> Option<()> {
+        let mut take_region = |region: Range<usize>| region.step_by(PAGE).for_each(&mut take);
+        match extent {
+            Extent::Whole => self.scan(self.span.clone(), 0, &mut take_region)?,
+            Extent::Inhabited => {
+                for number in 0..self.spans {
+                    self.scan(self.inhabited[number].clone(), 0, &mut take_region)?;
+                }
+            }
+        }
+        Some(())
     }
 
-    fn scan(&mut self, flags: u64, mut take: impl FnMut(usize)) -> Option<()> {
-        let mut start = self.span.start;
-        while start < self.span.end {
+    /// Whether so many written pages are all there are.
+    pub fn are_all(&self, count: usize) -> bool {
+        count < HUGE / PAGE
+            && faults().is_some_and(|faults| faults == self.other_faults + count as u64)
+    }
+
+    /// So many written pages are all there are: the other faults were others.
+    pub fn note_all(&mut self, count: usize) {
+        self.other_faults = faults().unwrap_or(0).wrapping_sub(count as u64);
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<usize>,
+        flags: u64,
+        mut take: impl FnMut(Range<usize>),
+    ) -> Option<()> {
+        let mut start = range.start;
+        while start < range.end {
             let mut arguments = ScanArguments {
                 size: size_of::<ScanArguments>() as u64,
                 flags,
                 start: start as u64,
-                end: self.span.end as u64,
+                end: range.end as u64,
                 walk_end: 0,
                 regions: self.found.as_mut_ptr() as u64,
                 regions_length: REGIONS as u64,
@@ -121,14 +189,29 @@ impl Written {
             };
             let count = control(self.pages, SCAN, &raw mut arguments as usize)?;
             for region in self.found.get(..count)? {
-                (region.start as usize..region.end as usize)
-                    .step_by(PAGE)
-                    .for_each(&mut take);
+                take(region.start as usize..region.end as usize);
             }
             start = arguments.walk_end as usize;
         }
         Some(())
     }
+}
+
+/// Faults of this process, which has one thread, so far.
+fn faults() -> Option<u64> {
+    // SAFETY: all zeroes are a valid account.
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    let arguments = [
+        libc::RUSAGE_THREAD as usize,
+        &raw mut usage as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: writes the account.
+    unsafe { system::try_call(libc::SYS_getrusage, arguments) }.ok()?;
+    Some((usage.ru_minflt + usage.ru_majflt) as u64)
 }
 
 /// A descriptor that the program does not meet.
