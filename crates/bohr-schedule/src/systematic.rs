@@ -152,7 +152,9 @@ impl<'a> Systematic<'a> {
             options: candidates
                 .map(|thread| (thread, *view.operation(thread)))
                 .collect(),
-            current: view.current(),
+            // Who spins gives way: that takes nothing from anybody, and a search
+            // with a bound must not count it.
+            current: view.current().filter(|&it| !useful || !view.spins(it)),
             picked,
         });
     }
@@ -210,5 +212,50 @@ impl Strategy for Systematic<'_> {
     fn report(&mut self, _: &View<'_>) -> &[u8] {
         self.report = crate::report::write(&self.nodes);
         &self.report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pending, Used};
+    use bohr_event::{MemoryOrder, PlaceNumber};
+
+    /// Thread 0 ran last and could go on; whether it spins decides whether
+    /// running thread 1 takes the processor from it.
+    fn current_before_a_switch(spins: bool) -> Option<ThreadIndex> {
+        let read = Operation {
+            kind: EventKind::Read,
+            order: MemoryOrder::Plain,
+            size: 4,
+            object: 0x1000,
+            place: PlaceNumber(1),
+        };
+        let first = Pending {
+            spins,
+            ..Pending::new(read)
+        };
+        let view = View {
+            pending: &[first, Pending::new(read)],
+            enabled: &[ThreadIndex(0), ThreadIndex(1)],
+            last: Some(Used {
+                thread: ThreadIndex(0),
+                events: 1,
+                place: PlaceNumber(1),
+            }),
+        };
+        let branch = Branch::default();
+        let mut run = Systematic::new(&branch);
+        run.note(&view, ThreadIndex(1));
+        match run.nodes[0] {
+            Node::Threads { current, .. } => current,
+            Node::Outcomes(_) => panic!("a decision between threads"),
+        }
+    }
+
+    #[test]
+    fn who_spins_is_not_preempted() {
+        assert_eq!(current_before_a_switch(false), Some(ThreadIndex(0)));
+        assert_eq!(current_before_a_switch(true), None);
     }
 }

@@ -57,10 +57,8 @@ pub fn html(settings: &Settings, tables: &[Table], results: &[Measured]) -> Stri
     let titles = { plots.iter() }.map(|plot| plot.title);
     let titles = titles.chain(tables.iter().map(|table| &table.title[..]));
     let mut text = String::from(HEAD);
-    text.push_str(&format!(
-        "<h1>Evaluation</h1><p>{}</p>",
-        escaped(&heading(settings))
-    ));
+    let heading = with_code(&escaped(&heading(settings)));
+    text.push_str(&format!("<h1>Evaluation</h1><p>{heading}</p>"));
     text.push_str(&summary(results));
     text.push_str("<nav><ul>");
     for (number, title) in titles.enumerate() {
@@ -81,6 +79,16 @@ pub fn html(settings: &Settings, tables: &[Table], results: &[Measured]) -> Stri
     }
     text.push_str(&format!("<p>{MISSING}</p></html>\n"));
     text
+}
+
+/// What stands between two backticks is code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(number, part)| match number % 2 {
+        1 => format!("<code>{part}</code>"),
+        _ => part.to_string(),
+    });
+    parts.collect()
 }
 
 /// What the whole comes to, above everything else.
@@ -173,6 +181,7 @@ mod tests {
         assert!(text.contains("cargo xtask eval --quick"));
         let page = html(&settings, &[table()], &[Measured::default()]);
         assert!(page.contains("&lt;account&gt;") && page.contains("Ours &amp; theirs"));
+        assert!(page.contains("<code>cargo xtask eval --quick</code>"));
         assert!(page.contains("href=\"#s0\"") && page.contains("id=\"s0\""));
         assert!(page.contains("<strong>1</strong><span>exhibits measured</span>"));
     }

@@ -93,8 +93,15 @@ fn found_within(settings: &Settings, results: &[Measured]) -> Option<Plot> {
             points: points.collect(),
         }
     };
-    let all: Vec<Curve> = settings.strategies.iter().map(curve).collect();
-    all.iter().any(|curve| !curve.points.is_empty()).then(|| Plot {
+    let mut all: Vec<Curve> = settings.strategies.iter().map(curve).collect();
+    let points = all.iter().flat_map(|curve| &curve.points);
+    let furthest = points.map(|point| point.0).fold(1.0, f64::max);
+    for curve in &mut all {
+        // What was never found stays so to the end.
+        let last = curve.points.last().map_or(0.0, |point| point.1);
+        curve.points.push((furthest, last));
+    }
+    all.iter().any(|curve| curve.points.len() > 1).then(|| Plot {
         title: "Found within so many schedules",
         caption: "Share of hunts that had found their bug after so many schedules; every exhibit weighs the same.".to_string(),
         drawing: curves(&Axis::by_factors("schedules"), &Axis::even("share of hunts"), &all),
