@@ -9,6 +9,9 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
+/// Time of each step. Far more than most take, and on a busy machine what some need.
+const TIME: &str = "60s";
+
 /// Seconds per hunt.
 const SECONDS: u32 = 20;
 
@@ -73,7 +76,7 @@ fn simplify(exhibit: &Exhibit, bohr: &Path) -> Result<Value, String> {
         return Err(sentence);
     }
     let mut command = Command::new(bohr);
-    command.args(["simplify", "--json", "--output"]);
+    command.args(["simplify", "--json", "--time", TIME, "--output"]);
     object(command.arg(bug.with_extension("simple.bohr")).arg(&bug))
 }
 
