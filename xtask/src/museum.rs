@@ -7,6 +7,7 @@ mod explain;
 mod hunt;
 mod races;
 
+pub use explain::run as explain_exhibits;
 pub use hunt::{build_bohr, hunt};
 
 use crate::{Command, shell};

@@ -13,9 +13,9 @@
 //! conflicts closest to them count: an edge is the access itself, or the end of
 //! the critical section that it lies in.
 
+use crate::directory::Directory;
 use crate::experiment::Importance;
 use crate::moment::Moment;
-use bohr_event::control::Recorded;
 use bohr_event::{EventKind, Operation, ThreadPath};
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ impl Culprit {
 
 /// What is around an interruption.
 pub(crate) struct Surroundings<'a> {
-    pub run: &'a Recorded,
+    pub directory: &'a Directory<'a>,
     pub thread: &'a ThreadPath,
     /// Events of the thread up to the one that opens the window.
     pub opened: u64,
@@ -118,7 +118,7 @@ impl Surroundings<'_> {
     /// any, or else the first of each, since code out of sight may do the rest.
     fn seen(&self, own: &[Moment], conflict: Conflict, left: bool) -> (Moment, Moment) {
         let moment = &own[conflict.own];
-        let other = Moment::at(self.run, conflict.other);
+        let other = self.directory.at(conflict.other);
         if self.worth(&moment.operation) != Importance::Lock {
             return (moment.clone(), other);
         }
@@ -130,13 +130,8 @@ impl Surroundings<'_> {
             (true, _) => self.section(further.iter(), lock),
             (false, _) => self.section(further.iter(), lock),
         };
-        let thread = &other.thread;
-        let behind = conflict.other + 1..self.run.steps.len();
-        let behind = behind.filter(|event| self.run.path(*event) == thread);
-        let theirs: Vec<Moment> = behind
-            .take(REACH)
-            .map(|event| Moment::at(self.run, event))
-            .collect();
+        let behind = self.directory.behind(conflict.other);
+        let theirs: Vec<Moment> = behind.take(REACH).collect();
         let theirs = self.section(theirs.iter(), lock);
         let conflicts = |one: &Moment, two: &Moment| {
             let reads = |moment: &Moment| moment.operation.kind == EventKind::Read;
@@ -176,17 +171,15 @@ impl Surroundings<'_> {
     fn conflicts(&self, own: &[Moment], left: bool) -> Vec<Conflict> {
         let mut found = Vec::new();
         for (distance, moment) in own.iter().enumerate() {
-            let hits = |event: &usize| self.conflict(&moment.operation, *event, left);
-            let mut events = self.between.clone();
-            let other = match left {
-                true => events.find(hits),
-                false => events.rev().find(hits),
-            };
+            let hits = |event: usize| self.conflict(&moment.operation, event, left);
+            let other = self
+                .directory
+                .touching(&moment.operation, &self.between, !left, hits);
             found.extend(other.map(|other| {
                 Conflict {
                     importance: self
                         .worth(&moment.operation)
-                        .min(self.worth(&self.run.steps[other].operation)),
+                        .min(self.worth(&self.directory.run.steps[other].operation)),
                     distance,
                     own: distance,
                     other,
@@ -209,8 +202,8 @@ impl Surroundings<'_> {
     /// Whether an event in between conflicts with one on the left or right of it.
     /// That memory ends is of no importance to those who came before.
     fn conflict(&self, own: &Operation, event: usize, left: bool) -> bool {
-        let other = &self.run.steps[event].operation;
-        if self.run.path(event) == self.thread {
+        let other = &self.directory.run.steps[event].operation;
+        if self.directory.run.path(event) == self.thread {
             return false;
         }
         let kinds = [own.kind, other.kind];
@@ -253,7 +246,7 @@ impl Surroundings<'_> {
         let writes = |operation: &Operation| operation.kind != EventKind::Read;
         let one = writes(&before[first.own].operation);
         let two = writes(&self.after[second.own].operation);
-        let between = writes(&self.run.steps[first.other].operation);
+        let between = writes(&self.directory.run.steps[first.other].operation);
         matches!(
             (one, between, two),
             (false, true, _) | (true, true, false) | (true, false, true)
@@ -285,7 +278,7 @@ impl Surroundings<'_> {
                 known.push(operation);
                 found.push([
                     before[first.own].clone(),
-                    Moment::at(self.run, first.other),
+                    self.directory.at(first.other),
                     self.after[second.own].clone(),
                 ]);
             }
@@ -309,12 +302,12 @@ impl Surroundings<'_> {
     fn before(&self) -> Vec<Moment> {
         let numbers = (self.opened.saturating_sub(REACH as u64)..self.opened).rev();
         numbers
-            .filter_map(|number| Moment::of(self.run, self.thread, number))
+            .filter_map(|number| self.directory.moment(self.thread, number))
             .collect()
     }
 }
 
-fn overlap(one: &Operation, two: &Operation) -> bool {
+pub(crate) fn overlap(one: &Operation, two: &Operation) -> bool {
     let end = |operation: &Operation| operation.object + u64::from(operation.size.max(1));
     one.object < end(two) && two.object < end(one)
 }

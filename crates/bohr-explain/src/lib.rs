@@ -14,6 +14,7 @@
 
 mod circle;
 mod culprit;
+mod directory;
 mod experiment;
 mod explanation;
 mod globals;

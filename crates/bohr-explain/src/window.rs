@@ -10,6 +10,7 @@
 //! 2008, call it that), found without knowing the program's variables or locks.
 
 use crate::culprit::{Culprit, REACH, Surroundings};
+use crate::directory::Directory;
 use crate::experiment::{Experimenter, last_failing};
 use crate::moment::Moment;
 use bohr_event::control::{Recorded, Step};
@@ -76,17 +77,19 @@ pub fn windows<E: Experimenter>(
         pending: &run.pending,
     };
     let found = preemptions(execution);
+    let directory = Directory::new(run);
     let windows = found
         .into_iter()
-        .map(|segment| window(run, segment, experimenter));
+        .map(|segment| window(&directory, segment, experimenter));
     windows.collect()
 }
 
 fn window<E: Experimenter>(
-    run: &Recorded,
+    directory: &Directory<'_>,
     segment: usize,
     experimenter: &mut E,
 ) -> Result<Window, E::Error> {
+    let run = directory.run;
     let segments = run.schedule.segments();
     let interrupted = &segments[segment];
     let thread = &interrupted.thread;
@@ -120,7 +123,7 @@ fn window<E: Experimenter>(
         early,
     };
     let surroundings = Surroundings {
-        run,
+        directory,
         thread,
         opened: first,
         between,

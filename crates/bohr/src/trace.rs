@@ -1,11 +1,13 @@
 //! `bohr trace`: every event of a failing run, for people and for other tools.
 
+mod aim;
 mod digest;
 mod filter;
 mod store;
 
 use crate::control::{BugArgs, interruption};
 use crate::outcome::{Failure, Outcome};
+use aim::Aim;
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{Atlas, ExploreError, Names, Ran, StoredTrace, Traced, Trials, write_whole};
 use bohr_export::{Format, export};
@@ -78,7 +80,11 @@ pub fn run(args: &Args) -> Outcome {
     let mut names = Names::new(trials.atlas_mut(), &threads, &steps);
     match args.export {
         Some(form) => write_export(args, form, file, &mut names)?,
-        None => show(args, &Trace::open(&file)?, &mut names)?,
+        None => {
+            let mut sieve = Sieve::new(&args.filter, &mut names);
+            let aim = sieve.aim(&steps, threads.len());
+            show(args, &Trace::open(&file)?, &aim, &mut sieve)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,17 +115,20 @@ fn unwritten(path: &Path, source: std::io::Error) -> ExploreError {
     }
 }
 
-fn show(args: &Args, trace: &Trace<'_>, names: &mut Names<'_>) -> Result<(), Failure> {
-    let mut sieve = Sieve::new(&args.filter, names);
+fn show(
+    args: &Args,
+    trace: &Trace<'_>,
+    aim: &Aim,
+    sieve: &mut Sieve<'_, '_, '_>,
+) -> Result<(), Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     let mut first = true;
-    for event in trace.events() {
-        let (sequence, record) = event?;
-        let Some(line) = sieve.line(sequence, &record) else {
-            continue;
+    aim.visit(trace, |sequence, record| {
+        let Some(line) = sieve.line(sequence, record).filter(|_| written.is_ok()) else {
+            return;
         };
-        written = written.and_then(|()| match args.subject.json {
+        written = match args.subject.json {
             true => {
                 let before = if std::mem::take(&mut first) {
                     "{\"events\":["
@@ -129,8 +138,8 @@ fn show(args: &Args, trace: &Trace<'_>, names: &mut Names<'_>) -> Result<(), Fai
                 write!(out, "{before}{}", serde_json::json!(line))
             }
             false => writeln!(out, "{line}"),
-        });
-    }
+        };
+    })?;
     if args.subject.json {
         let before = if first { "{\"events\":[" } else { "" };
         written = written.and_then(|()| writeln!(out, "{before}]}}"));

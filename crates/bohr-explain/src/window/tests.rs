@@ -9,10 +9,12 @@ use std::convert::Infallible;
 /// Events of each thread.
 const LENGTH: u64 = 12;
 
-/// Two threads that never wait. Every event touches a variable of its own,
-/// but event `opens` and `opens + width` of the first and event `intrusion` of
-/// the second share one. The program fails if the third comes in between.
+/// Two threads that never wait. Event `opens` and `closes` of the first and event
+/// `intrusion` of the second share a variable: the program fails if the third comes
+/// in between. Of the others, those with a bit in `noise` write to a second variable
+/// of both threads, which does not matter, and the rest to one of their own.
 struct Toy {
+    noise: u64,
     opens: u64,
     closes: u64,
     intrusion: u64,
@@ -33,7 +35,11 @@ impl Toy {
             kind: EventKind::Write,
             order: MemoryOrder::Plain,
             size: 4,
-            object: if shared { 0x10 } else { own },
+            object: match self.noise >> number & 1 {
+                _ if shared => 0x10,
+                1 => 0x20,
+                _ => own,
+            },
             place: PlaceNumber(own),
         }
     }
@@ -100,8 +106,9 @@ proptest! {
         within in 0u64..5,
         intrusion in 0u64..LENGTH,
         more in 0u64..LENGTH,
+        noise: u64,
     ) {
-        let mut toy = Toy { opens, closes: opens + width, intrusion };
+        let mut toy = Toy { noise, opens, closes: opens + width, intrusion };
         let switch = opens + 1 + within % width;
         let length = (intrusion + 1 + more).min(LENGTH);
         let segment = |thread, events| Segment { thread: path(thread), events, end: None };

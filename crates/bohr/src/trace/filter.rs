@@ -1,6 +1,8 @@
 //! One event on one line, and which of them are shown.
 
-use bohr_event::{EventKind, Operation, PlaceNumber};
+use super::aim::Aim;
+use bohr_event::control::Step;
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 use bohr_explore::{Names, Spot};
 use bohr_trace::{Record, Sequence};
 use serde::Serialize;
@@ -40,6 +42,24 @@ impl<'f, 'n, 'a> Sieve<'f, 'n, 'a> {
             places: HashMap::new(),
             variables: HashMap::new(),
         }
+    }
+
+    /// Where the events of so many threads can be that are to be shown; `steps` has
+    /// every place with every object that it touches.
+    pub fn aim(&mut self, steps: &[Step], threads: usize) -> Aim {
+        let filter = self.filter;
+        let admits = |thread: &ThreadIndex| filter.admits_thread(&self.names.thread(*thread));
+        let threads = filter.thread.as_ref().map(|_| {
+            let all = (0..threads as u32).map(ThreadIndex);
+            all.filter(admits).collect()
+        });
+        let objects = filter.variable.as_ref().map(|_| {
+            let operations = steps.iter().map(|step| step.operation);
+            operations
+                .filter(|operation| self.variable(operation).1)
+                .collect()
+        });
+        Aim::new(threads, objects)
     }
 
     /// The event in words, if it is to be shown.
