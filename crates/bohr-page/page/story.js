@@ -25,6 +25,9 @@ class StoryPane {
       make('p', { class: 'sentence', text: finding.sentence.replace(/\n */g, ' ') }));
     const none = make('p', { class: 'sentence', text: 'its threads run one after the other: the order does not matter' });
     byId('verdict').replaceChildren(...sentences.length ? sentences : [none]);
+    const remedies = [...new Set(this.page.data.findings.map(finding => finding.remedy))];
+    byId('remedy').replaceChildren(...remedies.slice(0, 2).map(remedy =>
+      make('p', { class: 'remedy', text: `What to try: ${remedy}` })));
   }
 
   showColumn(timeline, number) {
@@ -57,7 +60,7 @@ class StoryPane {
     },
     make('b', { class: 'badge', text: number }),
     make('span', { class: `owner thread-${moment.lane % PALETTE}`, text: moment.thread }),
-    make('span', { class: 'deed', text: (reached ? '' : 'waits: ') + moment.deed + (value ? ` = ${value}` : '') }),
+    make('span', { class: 'deed', text: (reached ? this.page.words.deed(run, at) : `waits: ${moment.deed}`) + (value ? ` = ${value}` : '') }),
     make('span', { class: 'text', title: source }, coloured(source)),
     make('span', { class: 'place', text: moment.line ? fileName(moment.line) : moment.function || '?' }));
     return make('li', {}, button);

@@ -182,6 +182,8 @@ class Timeline {
   drawArrows(context, first, last) {
     const { run, page } = this;
     const wide = Math.min(this.scale - 1.5, 150) / 2;
+    // A thread that comes after an event again and again came after it once.
+    const told = new Set();
     for (let event = first; event < last; event++) {
       const from = run.link[event];
       if (from === NONE || !run.shown[event] || !run.shown[from]) continue;
@@ -190,7 +192,10 @@ class Timeline {
       const conflict = ['read', 'write'].includes(page.words.shape(run, event));
       const colour = conflict ? page.colours.conflict : page.colours.sync;
       const strong = event === this.cursor || from === this.cursor;
-      if (!strong && last - first > CLEAR && !page.named.includes(run.variable[event])) continue;
+      const pair = from * page.tables.threads.length + run.thread[event];
+      const again = told.has(pair) || last - first > CLEAR && !page.named.includes(run.variable[event]);
+      told.add(pair);
+      if (again && !strong) continue;
       const shifted = [{ x: begin.x + wide, y: begin.y }, { x: end.x - wide, y: end.y }];
       drawArrow(context, ...shifted, colour, strong, !conflict);
     }

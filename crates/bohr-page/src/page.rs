@@ -10,6 +10,9 @@ use bohr_event::control::Step;
 use bohr_report::{Story, Told};
 use serde_json::{Value, json};
 
+/// Moments that are numbered, unless the most telling finding names more.
+const MOST_MOMENTS: usize = 8;
+
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
@@ -79,6 +82,7 @@ impl Page<'_> {
                     "kind": finding.kind,
                     "variable": finding.variable,
                     "sentence": finding.sentence,
+                    "remedy": finding.remedy,
                     "moments": numbers.collect::<Vec<_>>(),
                 })
             }).collect::<Vec<_>>(),
@@ -102,17 +106,18 @@ impl Page<'_> {
         )
     }
 
-    /// What the findings name, each once.
+    /// What the findings name, each once; the most telling come first, and more than
+    /// a reader can hold does not come at all.
     fn moments(&self) -> Vec<&Told> {
         let mut moments: Vec<&Told> = Vec::new();
-        for told in self
-            .story
-            .findings
-            .iter()
-            .flat_map(|finding| &finding.moments)
-        {
-            if !moments.contains(&told) {
-                moments.push(told);
+        for finding in &self.story.findings {
+            let new = finding
+                .moments
+                .iter()
+                .filter(|told| !moments.contains(told));
+            let new: Vec<&Told> = new.collect();
+            if moments.is_empty() || moments.len() + new.len() <= MOST_MOMENTS {
+                moments.extend(new);
             }
         }
         moments

@@ -67,6 +67,7 @@ impl Tables {
                 tables.add(&step.operation, lexicon);
             }
         }
+        tables.distinguish();
         tables
     }
 
@@ -119,6 +120,25 @@ impl Tables {
         }
         let files = self.files.items.iter().map(String::as_str);
         files.zip(lines).collect()
+    }
+
+    /// Tells variables of one name apart, such as the same field of several objects.
+    fn distinguish(&mut self) {
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        for name in &self.names {
+            *counts.entry(name.clone()).or_default() += 1;
+        }
+        counts.retain(|_, count| *count > 1);
+        let mut seen: HashMap<String, u64> = HashMap::new();
+        for name in self
+            .names
+            .iter_mut()
+            .filter(|name| counts.contains_key(*name))
+        {
+            let number = seen.entry(name.clone()).or_default();
+            *number += 1;
+            name.push_str(&format!(" #{number}"));
+        }
     }
 
     /// For the page's script.

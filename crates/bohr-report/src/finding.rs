@@ -33,6 +33,8 @@ pub struct Finding {
     pub sentence: String,
     /// What the sentence names, in its order.
     pub moments: Vec<Told>,
+    /// What usually mends it.
+    pub remedy: String,
 }
 
 impl Finding {
@@ -71,6 +73,11 @@ impl Finding {
                 .flat_map(|(holds, waits)| holds.iter().chain([waits]))
                 .cloned()
                 .collect(),
+            remedy: match links.len() {
+                1 => "do not wait for what only the same thread can give".to_string(),
+                _ => "take them in one order everywhere, or give the first back before the second"
+                    .to_string(),
+            },
         }
     }
 
@@ -98,6 +105,11 @@ impl Finding {
             kind: FindingKind::Lifetime,
             variable: Some(used.object.clone()),
             sentence,
+            remedy: format!(
+                "free it only when thread {} cannot reach it any more: join it first, or count \
+                 the users",
+                used.thread
+            ),
             moments: [used, freed].into_iter().chain(allocated).collect(),
         }
     }
@@ -119,6 +131,9 @@ impl Finding {
             variable: Some(waits.object.clone()),
             sentence,
             moments: vec![notified, waits],
+            remedy:
+                "set a flag under the lock before notifying, and wait in a loop that looks at it"
+                    .to_string(),
         }
     }
 
@@ -151,6 +166,7 @@ impl Finding {
                 .filter(|_| culprit.is_some())
                 .map(|intrusion| intrusion.object.clone()),
             sentence: String::new(),
+            remedy: one_step(opens.as_ref(), intrusion.as_ref(), closes.as_ref()),
             moments: [opens, intrusion, then, closes]
                 .into_iter()
                 .flatten()
@@ -188,6 +204,7 @@ impl Finding {
                 second.act()
             ),
             moments: vec![first, second],
+            remedy: "take one lock around both, or make the variable atomic".to_string(),
         }
     }
 
@@ -215,8 +232,30 @@ impl Finding {
                 second.thread,
                 second.act()
             ),
+            remedy: format!(
+                "have thread {} wait for {}: a join, a condition, a semaphore",
+                first.thread,
+                second.place()
+            ),
             moments: [first, second].into_iter().chain(earlier).collect(),
         }
+    }
+}
+
+/// What keeps others out.
+fn one_step(opens: Option<&Told>, intrusion: Option<&Told>, closes: Option<&Told>) -> String {
+    let also = intrusion.map_or(String::new(), |intrusion| {
+        format!(" that {} needs, too", intrusion.place())
+    });
+    match (opens, closes) {
+        (Some(opens), Some(closes)) => format!(
+            "make one step of {} to {}: hold one lock over both{also}",
+            opens.place(),
+            closes.place()
+        ),
+        (_, Some(closes)) => format!("let the others begin only after {}", closes.place()),
+        (Some(opens), None) => format!("hold a lock{also} from {} on", opens.place()),
+        (None, None) => "let the others begin later".to_string(),
     }
 }
 

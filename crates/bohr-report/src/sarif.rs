@@ -143,6 +143,7 @@ mod tests {
                 variable: None,
                 sentence: "one,\n    after another".to_string(),
                 moments: lines.iter().map(|line| told(line)).collect(),
+                remedy: String::new(),
             }],
             windows: Vec::new(),
             orders: Vec::new(),

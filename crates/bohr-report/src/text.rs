@@ -5,6 +5,9 @@ use crate::story::{Story, ToldRace};
 /// Races that are shown; the rest is counted.
 const SHOWN: usize = 5;
 
+/// Remedies that are told.
+const MOST_REMEDIES: usize = 3;
+
 impl Story {
     /// At most two screens.
     #[must_use]
@@ -29,7 +32,24 @@ impl Story {
         if self.races.len() > SHOWN {
             text.push_str(&format!("  and {} more\n", self.races.len() - SHOWN));
         }
+        text.push_str(&self.remedies());
         text
+    }
+
+    /// What to try: what usually mends such a thing, and how to keep it mended.
+    fn remedies(&self) -> String {
+        let mut remedies: Vec<&str> = Vec::new();
+        for finding in &self.findings {
+            if remedies.len() < MOST_REMEDIES && !remedies.contains(&finding.remedy.as_str()) {
+                remedies.push(&finding.remedy);
+            }
+        }
+        let lines = remedies.iter().map(|remedy| format!("  {remedy}\n"));
+        format!(
+            "\nWhat to try:\n{}  `bohr break from` makes a regression test of it; `bohr explain \
+             --html` a page to click through\n",
+            lines.collect::<String>()
+        )
     }
 }
 

@@ -53,7 +53,13 @@ fn a_race_is_told_and_its_repair_has_none() {
     folder.build("data_race", &[]);
     folder.bohr(&["hunt", "--", "./program"]).expect(1);
     let text = folder.bohr(&["explain", "program.bohr"]).expect(0);
-    for words in ["It fails when", "▶", "thread 0:1", "Nothing orders"] {
+    for words in [
+        "It fails when",
+        "▶",
+        "thread 0:1",
+        "Nothing orders",
+        "What to try",
+    ] {
         assert!(text.text().contains(words), "{words}:\n{}", text.text());
     }
 }

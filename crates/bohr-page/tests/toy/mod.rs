@@ -93,6 +93,7 @@ pub fn story(moments: Vec<Told>, word: &str) -> Story {
             variable: Some(format!("{word}8")),
             sentence: format!("thread 0:2 writes {word}8,\n    after thread 0:1 reads it"),
             moments,
+            remedy: format!("hold {word} still"),
         }],
         windows: Vec::new(),
         orders: Vec::new(),
