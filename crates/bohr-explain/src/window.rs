@@ -14,7 +14,7 @@ use crate::directory::Directory;
 use crate::experiment::{Experimenter, last_failing};
 use crate::moment::Moment;
 use bohr_event::control::{Recorded, Step};
-use bohr_event::{PlaceNumber, Schedule, Segment, ThreadPath};
+use bohr_event::{EventKind, PlaceNumber, Schedule, Segment, ThreadPath};
 use bohr_reduce::{Execution, preemptions};
 use serde::Serialize;
 use std::ops::Range;
@@ -151,27 +151,42 @@ fn last_harmful<E: Experimenter>(
     segment: usize,
     experimenter: &mut E,
 ) -> Result<Late, E::Error> {
-    let interrupted = &run.schedule.segments()[segment];
+    let segments = run.schedule.segments();
+    let interrupted = &segments[segment];
     let thread = &interrupted.thread;
-    let executed = events_before(run.schedule.segments(), segment) + interrupted.events;
+    let intruder = segments.get(segment + 1).map(|next| &next.thread);
+    let executed = events_before(segments, segment) + interrupted.events;
     let mut passing = None;
     let mut reached = u64::MAX;
     let distance = last_failing(u64::from(u32::MAX), |distance| {
-        if distance > reached {
-            return Ok(false);
+        let mut at = distance;
+        loop {
+            if at > reached {
+                return Ok(false);
+            }
+            let moved = shifted(&run.schedule, segment, at as i64);
+            let seen = experimenter.observe(&moved)?;
+            let ran = uninterrupted(&seen.run, thread, executed - 1);
+            if ran < at {
+                // The thread waits or ends before: later switches are this one.
+                reached = reached.min(ran);
+                return Ok(false);
+            }
+            if seen.fails {
+                return Ok(true);
+            }
+            // Where the thread has a lock that the other needs, nobody can come:
+            // the moment when it gives that back decides.
+            let free =
+                intruder.and_then(|other| free_again(&seen.run, thread, executed + at, other));
+            match free.and_then(|events| events.checked_sub(executed)) {
+                Some(later) if later > at => at = later,
+                _ => {
+                    passing = Some((distance, seen.run));
+                    return Ok(false);
+                }
+            }
         }
-        let moved = shifted(&run.schedule, segment, distance as i64);
-        let seen = experimenter.observe(&moved)?;
-        let ran = uninterrupted(&seen.run, thread, executed - 1);
-        if ran < distance {
-            // The thread waits or ends before: later switches are this one.
-            reached = reached.min(ran);
-            return Ok(false);
-        }
-        if !seen.fails {
-            passing = Some((distance, seen.run));
-        }
-        Ok(seen.fails)
     })?;
     let closing = passing.filter(|(passing, _)| *passing == distance + 1);
     let from = executed + distance;
@@ -190,6 +205,26 @@ fn last_harmful<E: Experimenter>(
         after,
         passing: closing.map(|(_, run)| run),
     })
+}
+
+/// How many events a thread has executed when it gives back the lock that kept
+/// another one from doing what it was to do before event `number` of the first;
+/// `None` if nothing did.
+fn free_again(run: &Recorded, thread: &ThreadPath, number: u64, other: &ThreadPath) -> Option<u64> {
+    use EventKind::{Acquire, AcquireShared, Release, ReleaseShared};
+    let own = run.events_of(thread).skip(number as usize);
+    let mut own = (number..).zip(own).peekable();
+    let resumed = own.peek()?.1.0;
+    let mut others = run.events_of(other);
+    let (taken, acquired) = others.find(|event| event.0 > resumed)?;
+    if !matches!(acquired.kind, Acquire | AcquireShared) {
+        return None;
+    }
+    let (release, _) = own.find(|(_, (event, operation))| {
+        let gives_back = matches!(operation.kind, Release | ReleaseShared);
+        gives_back && operation.object == acquired.object && *event < taken
+    })?;
+    Some(release + 1)
 }
 
 /// What a thread would have done next when the run ended.
