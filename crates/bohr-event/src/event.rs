@@ -66,11 +66,15 @@ pub enum EventKind {
     Handle = 23,
     /// Touches the world outside: a system call that is neither send nor receive.
     External = 24,
+    /// Puts a value into its thread's store buffer, where that thread alone sees
+    /// it. The `Write` of the buffer, which counts as a thread of its own, makes
+    /// it visible to all.
+    Store = 25,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 25] = {
+    pub const ALL: [EventKind; 26] = {
         use EventKind::*;
         [
             Start,
@@ -98,6 +102,7 @@ impl EventKind {
             Sleep,
             Handle,
             External,
+            Store,
         ]
     };
 

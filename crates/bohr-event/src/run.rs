@@ -120,7 +120,10 @@ impl Operation {
     /// Whether `object` names something that others can touch as well.
     fn touches(&self) -> bool {
         use EventKind::*;
-        !matches!(self.kind, Fence | Yield | Sleep | Handle | External | Alloc)
+        !matches!(
+            self.kind,
+            Fence | Yield | Sleep | Handle | External | Alloc | Store
+        )
     }
 
     /// Whether it leaves what it touches as it was.

@@ -1,12 +1,14 @@
 //! Threads are named by their path in the tree of creations, so that the same
 //! thread has the same name in every run, whatever the schedule (LEAN, 3.1).
 
-use alloc::vec::Vec;
+use alloc::{format, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The path of a thread: `0` is the main thread, `0:2` its second child,
-/// `0:2:1` the first child of that one.
+/// `0:2:1` the first child of that one. A store buffer counts as a child of the
+/// thread whose stores wait in it: `0:2:buffer`, and, where each address has a
+/// queue of its own, `0:2:buffer2` and so on.
 ///
 /// Children are numbered from 1 in the order in which their parent creates
 /// them. A creation that is suppressed still consumes its number, so removing
@@ -48,6 +50,40 @@ impl ThreadPath {
         })
     }
 
+    /// The `queue`-th queue of this thread's store buffer, counted from 0.
+    ///
+    /// # Panics
+    /// If no store buffer has so many queues.
+    #[must_use]
+    pub fn buffer(&self, queue: u32) -> ThreadPath {
+        assert!(queue < MOST_QUEUES, "a store buffer has no such queue");
+        self.child(u32::MAX - queue)
+    }
+
+    /// The thread whose store buffer this is; `None` for a thread of the program.
+    ///
+    /// ```
+    /// use bohr_event::ThreadPath;
+    /// let worker: ThreadPath = "0:2".parse().unwrap();
+    /// assert_eq!(worker.buffer(0).to_string(), "0:2:buffer");
+    /// assert_eq!(worker.buffer(1).buffer_of(), Some(worker.clone()));
+    /// assert_eq!(worker.buffer_of(), None);
+    /// ```
+    #[must_use]
+    pub fn buffer_of(&self) -> Option<ThreadPath> {
+        queue(*self.steps.last()?)?;
+        self.parent()
+    }
+
+    /// What a sentence calls it: `thread 0:2`, `the store buffer of thread 0:2`.
+    #[must_use]
+    pub fn spoken(&self) -> String {
+        match self.buffer_of() {
+            None => format!("thread {self}"),
+            Some(owner) => format!("the store buffer of thread {owner}"),
+        }
+    }
+
     /// The child numbers on the way down from the main thread.
     #[must_use]
     pub fn steps(&self) -> &[u32] {
@@ -67,12 +103,33 @@ impl ThreadPath {
     }
 }
 
+/// What a sentence calls the thread, or store buffer, whose path is written so.
+#[must_use]
+pub fn spoken(path: &str) -> String {
+    match path.parse::<ThreadPath>() {
+        Ok(path) => path.spoken(),
+        Err(_) => format!("thread {path}"),
+    }
+}
+
+/// Queues that a store buffer can have; as many child numbers, the highest, stand
+/// for them.
+const MOST_QUEUES: u32 = 64;
+
+/// Which queue of a store buffer this child number stands for.
+fn queue(step: u32) -> Option<u32> {
+    let queue = u32::MAX - step;
+    (queue < MOST_QUEUES).then_some(queue)
+}
+
 impl fmt::Display for ThreadPath {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("0")?;
-        self.steps
-            .iter()
-            .try_for_each(|step| write!(out, ":{step}"))
+        self.steps.iter().try_for_each(|&step| match queue(step) {
+            None => write!(out, ":{step}"),
+            Some(0) => out.write_str(":buffer"),
+            Some(queue) => write!(out, ":buffer{}", queue + 1),
+        })
     }
 }
 
@@ -102,6 +159,23 @@ impl fmt::Display for ParsePathError {
 
 impl core::error::Error for ParsePathError {}
 
+fn parse_step(text: &str) -> Option<u32> {
+    let number = match text.strip_prefix("buffer") {
+        None => text
+            .parse()
+            .ok()
+            .filter(|&number| queue(number).is_none())?,
+        Some("") => u32::MAX,
+        Some(queue) => {
+            let position = queue.parse::<u32>().ok()?.checked_sub(1)?;
+            (1..MOST_QUEUES)
+                .contains(&position)
+                .then_some(u32::MAX - position)?
+        }
+    };
+    (number > 0).then_some(number)
+}
+
 impl FromStr for ThreadPath {
     type Err = ParsePathError;
 
@@ -111,10 +185,7 @@ impl FromStr for ThreadPath {
             return Err(ParsePathError::NotFromMain);
         }
         let steps = parts
-            .map(|step| match step.parse::<u32>() {
-                Ok(number) if number > 0 => Ok(number),
-                _ => Err(ParsePathError::BadStep),
-            })
+            .map(|step| parse_step(step).ok_or(ParsePathError::BadStep))
             .collect::<Result<Vec<u32>, _>>()?;
         Ok(ThreadPath { steps })
     }
@@ -129,7 +200,7 @@ impl Serialize for ThreadPath {
 
 impl<'de> Deserialize<'de> for ThreadPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ThreadPath, D::Error> {
-        let text = alloc::string::String::deserialize(deserializer)?;
+        let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }
@@ -155,6 +226,19 @@ mod tests {
             if let Ok(path) = text.parse::<ThreadPath>() {
                 prop_assert_eq!(path.to_string().parse(), Ok(path));
             }
+        }
+    }
+
+    #[test]
+    fn buffers_are_named_once() {
+        let worker = ThreadPath::MAIN.child(2);
+        for queue in 0..MOST_QUEUES {
+            let buffer = worker.buffer(queue);
+            assert_eq!(buffer.to_string().parse(), Ok(buffer.clone()));
+            assert_eq!(buffer.buffer_of(), Some(worker.clone()));
+        }
+        for other in ["0:2:buffer0", "0:2:buffer1", "0:2:buffer65", "0:4294967295"] {
+            assert_eq!(other.parse::<ThreadPath>(), Err(ParsePathError::BadStep));
         }
     }
 

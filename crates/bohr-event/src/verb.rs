@@ -54,6 +54,7 @@ fn words(kind: EventKind) -> (&'static str, &'static str) {
         Yield => ("yield", "yields"),
         Sleep => ("sleep", "sleeps"),
         Handle => ("handle a signal", "handles a signal"),
+        Store => ("store into its buffer", "buffers"),
         External => ("make a system call", "makes a system call"),
     }
 }

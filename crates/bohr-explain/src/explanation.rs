@@ -7,6 +7,7 @@ use crate::moment::Moment;
 use crate::notification::{Unheard, unheard};
 use crate::order::{Order, absentees, orders};
 use crate::race::{Race, races};
+use crate::stale::{Stale, stale_reads};
 use crate::window::{Window, windows};
 use bohr_event::control::{Failure, Recorded};
 
@@ -32,6 +33,8 @@ pub struct Explanation {
     pub races: Vec<Race>,
     /// The first of these, where they are the failure themselves.
     pub unordered: Vec<[Moment; 2]>,
+    /// Reads that missed stores which waited in buffers.
+    pub stale: Vec<Stale>,
 }
 
 /// Explains a failing run; `failure` is what the runtime saw at its end, if it
@@ -63,6 +66,7 @@ pub fn explain<E: Experimenter>(
         orders: found,
         races: races(&run.steps),
         unordered: Vec::new(),
+        stale: stale_reads(&run),
         run,
     })
 }
@@ -96,12 +100,15 @@ impl Explanation {
         let unheard = unheard.flat_map(|unheard| [&unheard.notified, &unheard.waits]);
         let windows = self.windows.iter().flat_map(Window::named);
         let orders = self.orders.iter().flat_map(Order::named);
+        let stale = self.stale.iter();
+        let stale = stale.flat_map(|stale| [&stale.store, &stale.read]);
         circle
             .chain(lifetime)
             .chain(unheard)
             .chain(windows)
             .chain(orders)
             .chain(self.unordered.iter().flatten())
+            .chain(stale)
             .collect()
     }
 }

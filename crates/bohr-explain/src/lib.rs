@@ -24,6 +24,7 @@ mod notification;
 mod objects;
 pub mod order;
 pub mod race;
+mod stale;
 #[cfg(test)]
 mod toy;
 pub mod window;
@@ -39,4 +40,5 @@ pub use notification::{Unheard, unheard};
 pub use objects::{ObjectName, Objects};
 pub use order::{Order, orders};
 pub use race::{Race, locks_held, races};
+pub use stale::{Stale, stale_reads};
 pub use window::{Window, windows};

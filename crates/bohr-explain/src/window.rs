@@ -72,10 +72,7 @@ pub fn windows<E: Experimenter>(
     run: &Recorded,
     experimenter: &mut E,
 ) -> Result<Vec<Window>, E::Error> {
-    let execution = Execution {
-        steps: &run.steps,
-        pending: &run.pending,
-    };
+    let execution = Execution::recorded(run);
     let found = preemptions(execution);
     let directory = Directory::new(run);
     let windows = found

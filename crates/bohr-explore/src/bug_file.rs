@@ -23,7 +23,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 32;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// How the program was controlled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

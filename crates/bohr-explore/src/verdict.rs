@@ -358,7 +358,10 @@ fn line(
         Some(path) => path.to_string(),
         None => format!("#{}", thread.0),
     };
+    let is_buffer = |path: &ThreadPath| path.buffer_of().is_some();
+    let waits_in_buffer = paths.get(state.thread.position()).is_some_and(is_buffer);
     let doing = match (state.thread == failure.thread, state.enabled) {
+        _ if waits_in_buffer => "still held a store".to_string(),
         (true, _) if failure.kind == FailureKind::TimeLimit => "was running".to_string(),
         (true, _) if failure.kind != FailureKind::Deadlock => "failed".to_string(),
         (_, true) => format!("was about to {}", state.operation.kind.intention()),

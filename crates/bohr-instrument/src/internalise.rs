@@ -239,6 +239,21 @@ pub(crate) fn assembly_of_call(instruction: LLVMValueRef) -> String {
     }
 }
 
+/// Its constraints: operands and what it clobbers.
+pub(crate) fn constraints_of_assembly(assembly: LLVMValueRef) -> String {
+    let mut length = 0;
+    // SAFETY: null for what is no inline assembly, which `text` takes.
+    unsafe {
+        match LLVMIsAInlineAsm(assembly).is_null() {
+            true => String::new(),
+            false => text(
+                LLVMGetInlineAsmConstraintString(assembly, &mut length),
+                length,
+            ),
+        }
+    }
+}
+
 /// # Safety
 /// `start` must point to `length` bytes, or be null.
 unsafe fn text(start: *const c_char, length: usize) -> String {

@@ -33,6 +33,7 @@
 //! assert_eq!(merged.module.get_functions().count(), 0);
 //! ```
 
+pub mod assembly;
 mod body;
 pub mod calls;
 pub mod constructors;

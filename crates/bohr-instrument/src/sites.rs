@@ -1,15 +1,17 @@
-//! The one enumeration of sites: loads, stores, atomic operations, fences,
-//! memory intrinsics and their library twins, and calls that synchronise, in
-//! layout order within a function, functions in the order of their ids.
+//! The one enumeration of sites: loads, stores, atomic operations, fences (those
+//! of inline assembly included), memory intrinsics and their library twins, and
+//! calls that synchronise, in layout order within a function, functions in the
+//! order of their ids.
 //!
 //! The lowering to the program model and the hook pass both walk this list, so
 //! that a site has the same number in the model, in every profile and in every
 //! trace. **It must run on the merged module before any pass adds or removes an
 //! instruction.**
 
+use crate::assembly::orders_stores;
 use crate::calls::{MemoryCall, Touch, memory_call, synchronising_call};
 use crate::ids::function_id;
-use crate::internalise::name_of;
+use crate::internalise::{assembly_of_call, constraints_of_assembly, name_of};
 use bohr_event::abi::SiteInfo;
 use bohr_event::{EventKind, FunctionId, MemoryOrder, SiteId};
 use inkwell::llvm_sys::core::*;
@@ -212,6 +214,8 @@ unsafe fn classify(
                 let operand = LLVMTypeOf(LLVMGetOperand(instruction, 1));
                 Some(access(0, EventKind::Update, operand))
             }
+            // One between a thread and its own signal handlers orders nothing else.
+            LLVMOpcode::LLVMFence if LLVMIsAtomicSingleThread(instruction) != 0 => None,
             LLVMOpcode::LLVMFence => {
                 let info = SiteInfo::new(EventKind::Fence, memory_order(instruction), 0);
                 Some((Operation::Fence, info))
@@ -247,6 +251,12 @@ fn is_pointer(value: LLVMValueRef) -> bool {
     kind == LLVMTypeKind::LLVMPointerTypeKind
 }
 
+/// What leaves no store of before waiting.
+fn full_fence() -> (Operation, SiteInfo) {
+    let order = MemoryOrder::SequentiallyConsistent;
+    (Operation::Fence, SiteInfo::new(EventKind::Fence, order, 0))
+}
+
 /// # Safety
 /// `call` must be a call or invoke of a module with this layout.
 unsafe fn classify_call(
@@ -257,10 +267,17 @@ unsafe fn classify_call(
     // and only if the call has as many.
     unsafe {
         let callee = LLVMGetCalledValue(call);
+        if !LLVMIsAInlineAsm(callee).is_null() {
+            let (template, constraints) = (assembly_of_call(call), constraints_of_assembly(callee));
+            return orders_stores(&template, &constraints).then(full_fence);
+        }
         if LLVMIsAFunction(callee).is_null() || LLVMIsDeclaration(callee) == 0 {
             return None;
         }
         let name = name_of(callee);
+        if name == "llvm.x86.sse2.mfence" {
+            return Some(full_fence());
+        }
         if let Some(kind) = synchronising_call(&name) {
             let first = (LLVMGetNumArgOperands(call) > 0).then(|| LLVMGetOperand(call, 0));
             let object = first.filter(|value| is_pointer(*value));

@@ -37,6 +37,24 @@ fn sites(name: &str, source: &str, flags: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn fences_may_be_written_in_assembly_and_signal_fences_are_none() {
+    let source = "#include <stdatomic.h>
+        extern int x;
+        void f(void) {
+            x = 1;
+            __asm__ volatile(\"mfence\" ::: \"memory\");
+            __asm__ volatile(\"\" ::: \"memory\");
+            atomic_signal_fence(memory_order_seq_cst);
+            __builtin_ia32_mfence();
+            __asm__ volatile(\"lock; addl $0,0(%%rsp)\" ::: \"memory\", \"cc\");
+            __asm__ volatile(\"pause\" ::: \"memory\");
+        }";
+    let fence = "fence SequentiallyConsistent 0";
+    let expected = ["write 4", fence, fence, fence];
+    assert_eq!(sites("f.c", source, &["-O1"]), expected);
+}
+
+#[test]
 fn loads_stores_and_atomics_in_layout_order() {
     let source = "#include <stdatomic.h>
         extern int x; extern volatile short v; extern _Atomic long a; extern char c;

@@ -132,6 +132,18 @@ pub enum MemoryModel {
     Language,
 }
 
+impl MemoryModel {
+    /// The model to run a program under that its bug shows under, as bohr calls it.
+    #[must_use]
+    pub fn simulated(self) -> &'static str {
+        match self {
+            MemoryModel::Sc | MemoryModel::Language => "sc",
+            MemoryModel::Tso => "tso",
+            MemoryModel::Pso => "pso",
+        }
+    }
+}
+
 /// A row of a table (or figure) in `eval/papers.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -57,7 +57,8 @@ fn channel(kind: EventKind) -> Option<(Channel, bool)> {
         Join => Some((Channel::Death, true)),
         Arrive => Some((Channel::Barrier, false)),
         Depart => Some((Channel::Barrier, true)),
-        Read | Write | Update | Fence | Alloc | Free | Yield | Sleep | Handle | External => None,
+        Read | Write | Update | Fence | Alloc | Free | Yield | Sleep | Handle | External
+        | Store => None,
     }
 }
 

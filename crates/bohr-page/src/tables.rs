@@ -175,7 +175,7 @@ fn class(kind: EventKind) -> &'static str {
     use EventKind::*;
     match kind {
         Read => "read",
-        Write | Update => "write",
+        Write | Update | Store => "write",
         Alloc | Free => "memory",
         Start | Exit | Fork | Join => "life",
         Fence | Yield | Sleep | Handle | External => "other",

@@ -19,6 +19,7 @@
 //! - Fences, yields and signal handlers touch nothing: executions are
 //!   sequentially consistent.
 
+use crate::buffers::Buffers;
 use crate::order::{Chain, Chains, Execution};
 use crate::variables::{VariableNumber, Variables};
 use bohr_event::{EventKind, Operation};
@@ -56,7 +57,7 @@ fn names_object(operation: &Operation) -> bool {
     use EventKind::*;
     !matches!(
         operation.kind,
-        Fence | Yield | Sleep | Handle | External | Alloc | Free
+        Fence | Yield | Sleep | Handle | External | Alloc | Free | Store
     )
 }
 
@@ -70,7 +71,8 @@ impl Footprints {
     /// Looks through a trace.
     #[must_use]
     pub fn new(execution: Execution<'_>, chains: &Chains) -> Footprints {
-        let Execution { steps, pending } = execution;
+        let Execution { steps, pending, .. } = execution;
+        let buffers = Buffers::new(execution, chains);
         let variables = Variables::new(steps.iter().chain(pending), names_object);
         let mut special = Special::new(&variables, chains);
         let mut footprints = Footprints {
@@ -85,6 +87,9 @@ impl Footprints {
             footprints
                 .extras
                 .extend(extra.map(|variable| (event, variable)));
+            let concerned = buffers.concerned(chain, &step.operation);
+            let buffer = concerned.map(|owner| (event, special.buffer(owner)));
+            footprints.extras.extend(buffer);
             let before = last_of[chain.position()].replace(event);
             if let (EventKind::Wait, Some(before)) = (step.operation.kind, before) {
                 // Queues up right after what it did before.
@@ -163,7 +168,7 @@ impl Special {
     }
 
     fn count(&self) -> u32 {
-        self.base + self.chains + 3
+        self.base + 2 * self.chains + 3
     }
 
     fn outside(&self) -> u32 {
@@ -177,6 +182,11 @@ impl Special {
     /// The heap of a thread, or the one of blocks that nobody saw allocated.
     fn heap(&self, owner: Option<Chain>) -> VariableNumber {
         VariableNumber(self.base + 2 + owner.map_or(0, |chain| chain.0 + 1))
+    }
+
+    /// What waits in the store buffer of a thread.
+    fn buffer(&self, owner: Chain) -> VariableNumber {
+        VariableNumber(self.base + self.chains + 3 + owner.0)
     }
 
     fn span(

@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beam;
+mod buffers;
 pub mod check;
 pub mod dependence;
 pub mod dynamic;
@@ -50,6 +51,7 @@ mod simplify;
 mod variables;
 pub mod window;
 
+pub use buffers::buffer_owners;
 pub use error::{Malformed, SimplifyError};
 pub use laboratory::{Cost, Failing, Laboratory};
 pub use minimise::{Row, minimise};

@@ -1,7 +1,9 @@
 //! Refuses traces that no execution can have: whoever reorders events must be
 //! able to rely on locks being held by one, and threads living once.
 
+use crate::buffers::buffer_owners;
 use crate::error::{Malformed, SimplifyError};
+use crate::order::Execution;
 use bohr_event::{EventKind, ThreadIndex, control::Step};
 use bohr_trace::Sequence;
 use std::collections::HashMap;
@@ -34,9 +36,14 @@ struct Observer {
 }
 
 /// Checks a trace from front to back. The thread of the first event is there
-/// from the beginning, and with `whole_threads` no other is.
-pub(crate) fn check(steps: &[Step], whole_threads: bool) -> Result<(), SimplifyError> {
+/// from the beginning, and with `whole_threads` no other of the program is.
+pub(crate) fn check(execution: Execution<'_>, whole_threads: bool) -> Result<(), SimplifyError> {
+    let steps = execution.steps;
     let mut observer = Observer::default();
+    // A store buffer is there as soon as something waits in it.
+    for buffer in buffer_owners(execution.threads).into_keys() {
+        observer.threads.insert(buffer, (None, true));
+    }
     if let Some(first) = steps.first()
         && first.operation.kind != EventKind::Start
     {

@@ -1,7 +1,10 @@
 //! An execution as T chains of events, and an order of them as runs of one
 //! chain at a time.
 
-use bohr_event::{Anchor, PlaceNumber, Schedule, Segment, ThreadIndex, ThreadPath, control::Step};
+use bohr_event::{
+    Anchor, PlaceNumber, Schedule, Segment, ThreadIndex, ThreadPath,
+    control::{Recorded, Step},
+};
 use std::collections::HashMap;
 
 /// An execution, as far as it got.
@@ -12,6 +15,9 @@ pub struct Execution<'a> {
     /// What threads were about to do when it ended, if anybody knows. One who
     /// waits on a condition for ever must not hear a signal after reordering.
     pub pending: &'a [Step],
+    /// Paths by thread index, if anybody knows them: they tell which threads are
+    /// store buffers.
+    pub threads: &'a [ThreadPath],
 }
 
 impl<'a> Execution<'a> {
@@ -20,7 +26,17 @@ impl<'a> Execution<'a> {
     pub fn of(steps: &'a [Step]) -> Execution<'a> {
         Execution {
             steps,
-            pending: &[],
+            ..Execution::default()
+        }
+    }
+
+    /// One of which all is known.
+    #[must_use]
+    pub fn recorded(run: &'a Recorded) -> Execution<'a> {
+        Execution {
+            steps: &run.steps,
+            pending: &run.pending,
+            threads: &run.threads,
         }
     }
 }

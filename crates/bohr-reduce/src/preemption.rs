@@ -1,8 +1,10 @@
 //! Which switches of an order take the processor from a thread that could go
 //! on. Those are what a reader has to understand; the others happen in any
-//! program whose threads wait for each other.
+//! program whose threads wait for each other. A store buffer interrupts nobody: its
+//! steps count as made beside whoever runs.
 
 use crate::beam::run;
+use crate::buffers::{Buffers, buffer_owners, waits_for_empty};
 use crate::error::SimplifyError;
 use crate::footprint::Footprints;
 use crate::graph::{Graph, NodeCount};
@@ -17,6 +19,8 @@ struct World {
     /// Locks that somebody has, and how many readers do; 0 is one writer.
     held: HashMap<u64, u32>,
     ended: HashSet<u64>,
+    /// How many stores of a chain wait in its buffer.
+    stored: HashMap<Chain, u64>,
 }
 
 /// What the order in which an execution happened costs its reader.
@@ -56,27 +60,31 @@ pub(crate) fn preemptive(
     order: &Order,
 ) -> Vec<usize> {
     let steps = execution.steps;
+    let buffers = Buffers::new(execution, chains);
     let mut world = World::default();
     let mut progress = Progress::new(chains);
     let mut events = order.events(steps);
+    let owners = buffer_owners(execution.threads);
     let mut found = Vec::new();
     for (position, done) in order.runs().iter().enumerate() {
         let mut chain = Chain(0);
         for event in events.by_ref().take(done.events as usize) {
-            world.happen(&steps[event].operation);
             chain = chains.of[event];
+            world.happen(&steps[event].operation, chain, buffers.owner(chain));
         }
         let next = progress.advance(chain, done.events, graph);
-        let is_switch = position + 1 < order.runs().len();
+        let after = order.runs()[position + 1..].iter();
+        let mut after = after.filter(|run| !owners.contains_key(&run.thread));
+        let is_switch = buffers.owner(chain).is_none()
+            && after.next().is_some_and(|run| run.thread != done.thread);
         let could = match next {
             Some(event) => {
                 let ready = || progress.is_ready(chain, graph);
-                !world.waits(&steps[event as usize].operation, ready)
+                !world.waits(&steps[event as usize].operation, chain, ready)
             }
-            None => execution
-                .pending
-                .iter()
-                .any(|step| step.thread == done.thread && !world.waits(&step.operation, || false)),
+            None => execution.pending.iter().any(|step| {
+                step.thread == done.thread && !world.waits(&step.operation, chain, || false)
+            }),
         };
         if is_switch && could {
             found.push(position);
@@ -86,9 +94,14 @@ pub(crate) fn preemptive(
 }
 
 impl World {
-    fn happen(&mut self, operation: &Operation) {
+    fn happen(&mut self, operation: &Operation, chain: Chain, owner: Option<Chain>) {
         let object = operation.object;
+        if let Some(owner) = owner {
+            let stored = self.stored.entry(owner).or_default();
+            *stored = stored.saturating_sub(1);
+        }
         match operation.kind {
+            EventKind::Store => *self.stored.entry(chain).or_default() += 1,
             EventKind::Acquire => drop(self.held.insert(object, 0)),
             EventKind::AcquireShared => *self.held.entry(object).or_default() += 1,
             EventKind::Release => drop(self.held.remove(&object)),
@@ -109,8 +122,12 @@ impl World {
 
     /// Whether the operation has to wait now. Of those whose condition no trace
     /// tells, it is taken to: `ready` says whether all that it depends on is over.
-    fn waits(&self, operation: &Operation, ready: impl Fn() -> bool) -> bool {
+    fn waits(&self, operation: &Operation, chain: Chain, ready: impl Fn() -> bool) -> bool {
         let object = operation.object;
+        let stored = self.stored.get(&chain).is_some_and(|&stored| stored > 0);
+        if stored && waits_for_empty(operation) {
+            return true;
+        }
         match operation.kind {
             EventKind::Acquire => self.held.contains_key(&object),
             EventKind::AcquireShared => self.held.get(&object) == Some(&0),
@@ -216,8 +233,8 @@ mod tests {
         let steps = [step(0, Acquire, 0x10), step(1, Read, 0x20)];
         let count = |pending: &[Step]| {
             let execution = Execution {
-                steps: &steps,
                 pending,
+                ..Execution::of(&steps)
             };
             cost(execution).unwrap().preemptive
         };

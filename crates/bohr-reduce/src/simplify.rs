@@ -88,7 +88,7 @@ pub fn simplify(
     if u32::try_from(steps.len()).is_err() {
         return Err(SimplifyError::TooLong(steps.len() as u64));
     }
-    lifecycle::check(steps, options.whole_threads)?;
+    lifecycle::check(execution, options.whole_threads)?;
     let chains = Chains::new(steps);
     let footprints = Footprints::new(execution, &chains);
     let graph = Graph::new(&chains, &footprints, options.pin_last);

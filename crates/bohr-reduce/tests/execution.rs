@@ -78,7 +78,7 @@ proptest! {
     #[test]
     fn simplified_executions_end_alike(program in programs(5, 9), seed: u64, pin_last: bool) {
         let (steps, pending, outcome) = execute(&program, picks(seed));
-        let execution = Execution { steps: &steps, pending: &pending };
+        let execution = Execution { pending: &pending, ..Execution::of(&steps) };
         let options = Options { pin_last, exact_states: 300, ..Options::default() };
         let simplified = simplify(execution, &options, &mut || true).unwrap();
         prop_assert!(simplified.report.switches_after <= simplified.report.switches_before);
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn an_interrupted_search_still_gives_an_order(program in programs(4, 9), seed: u64, patience in 0usize..6) {
         let (steps, pending, outcome) = execute(&program, picks(seed));
-        let execution = Execution { steps: &steps, pending: &pending };
+        let execution = Execution { pending: &pending, ..Execution::of(&steps) };
         let mut left = patience;
         let options = Options { exact_states: 0, ..Options::default() };
         let simplified = simplify(execution, &options, &mut || { left = left.saturating_sub(1); left > 0 }).unwrap();
@@ -107,7 +107,7 @@ proptest! {
     #[test]
     fn what_is_called_optimal_is(program in programs(3, 4), seed: u64) {
         let (steps, pending, _) = execute(&program, picks(seed));
-        let execution = Execution { steps: &steps, pending: &pending };
+        let execution = Execution { pending: &pending, ..Execution::of(&steps) };
         prop_assume!(steps.len() < 40);
         let options = Options { pin_last: false, ..Options::default() };
         let simplified = simplify(execution, &options, &mut || true).unwrap();
@@ -130,8 +130,8 @@ fn the_search_is_near_the_optimum_and_beats_merging() {
         let program = programs(6, 14).new_tree(&mut runner).unwrap().current();
         let (steps, pending, _) = execute(&program, picks(seed));
         let execution = Execution {
-            steps: &steps,
             pending: &pending,
+            ..Execution::of(&steps)
         };
         let options = Options {
             pin_last: false,

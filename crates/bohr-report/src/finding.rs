@@ -1,7 +1,7 @@
 //! What it takes to fail: a sentence, and the moments that it names.
 
 use crate::told::{Teller, Told};
-use bohr_explain::{Lifetime, Link, Moment, Order, Unheard, Window};
+use bohr_explain::{Lifetime, Link, Moment, Order, Stale, Unheard, Window};
 use serde::Serialize;
 
 /// Which way things went wrong.
@@ -18,6 +18,8 @@ pub enum FindingKind {
     Atomicity,
     /// Two moments in the wrong order.
     Order,
+    /// A store that others could not see yet.
+    StoreBuffer,
     /// Conflicting accesses that nothing orders.
     DataRace,
 }
@@ -197,14 +199,38 @@ impl Finding {
             kind: FindingKind::DataRace,
             variable: Some(first.object.clone()),
             sentence: format!(
-                "nothing orders thread {}, which {},\n    and thread {}, which {}",
-                first.thread,
+                "nothing orders {}, which {},\n    and {}, which {}",
+                first.who(),
                 first.act(),
-                second.thread,
+                second.who(),
                 second.act()
             ),
             moments: vec![first, second],
             remedy: "take one lock around both, or make the variable atomic".to_string(),
+        }
+    }
+
+    /// A read that missed a store.
+    #[must_use]
+    pub fn of_stale(stale: &Stale, teller: &mut dyn Teller) -> Finding {
+        let read = teller.tell(&stale.read);
+        let store = teller.tell(&stale.store);
+        Finding {
+            kind: FindingKind::StoreBuffer,
+            variable: Some(read.object.clone()),
+            sentence: format!(
+                "{} {}\n    while what {} stored there at {} was still in its store buffer",
+                read.who(),
+                read.act(),
+                store.who(),
+                store.place()
+            ),
+            remedy: format!(
+                "put a sequentially consistent fence behind the store at {}, or make the store \
+                 sequentially consistent",
+                store.place()
+            ),
+            moments: vec![store, read],
         }
     }
 
@@ -226,10 +252,10 @@ impl Finding {
             kind: FindingKind::Order,
             variable: (first.object == second.object).then(|| first.object.clone()),
             sentence: format!(
-                "thread {} {}\n    before thread {} {}{since}",
-                first.thread,
+                "{} {}\n    before {} {}{since}",
+                first.who(),
                 first.act(),
-                second.thread,
+                second.who(),
                 second.act()
             ),
             remedy: format!(
@@ -266,12 +292,12 @@ fn interruption(
     [intrusion, then]: [Option<&Told>; 2],
 ) -> String {
     let what = match (intrusion, then) {
-        (Some(intrusion), None) => format!("thread {} {}", intrusion.thread, intrusion.act()),
+        (Some(intrusion), None) => format!("{} {}", intrusion.who(), intrusion.act()),
         (Some(intrusion), Some(then)) => format!(
-            "thread {} {}\n    and thread {} {}",
-            intrusion.thread,
+            "{} {}\n    and {} {}",
+            intrusion.who(),
             intrusion.act(),
-            then.thread,
+            then.who(),
             then.act()
         ),
         (None, _) => "another thread runs".to_string(),

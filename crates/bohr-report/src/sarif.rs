@@ -11,7 +11,7 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Every rule with its name and what it says.
-const RULES: [(FindingKind, &str, &str); 6] = [
+const RULES: [(FindingKind, &str, &str); 7] = [
     (
         FindingKind::Deadlock,
         "deadlock",
@@ -36,6 +36,11 @@ const RULES: [(FindingKind, &str, &str); 6] = [
         FindingKind::Order,
         "order",
         "Two steps happen in the wrong order.",
+    ),
+    (
+        FindingKind::StoreBuffer,
+        "store-buffer",
+        "A store waits in its buffer while another thread reads what it replaces.",
     ),
     (
         FindingKind::DataRace,
@@ -99,7 +104,7 @@ fn location(told: &Told) -> Option<Value> {
             "artifactLocation": { "uri": uri(file) },
             "region": { "startLine": line },
         },
-        "message": { "text": format!("thread {} {}", told.thread, told.deed()) },
+        "message": { "text": format!("{} {}", told.who(), told.deed()) },
     }))
 }
 

@@ -145,6 +145,8 @@ fn findings(explanation: &Explanation, teller: &mut dyn Teller) -> Vec<Finding> 
     found.extend(windows.map(|window| Finding::of_window(window, teller)));
     let orders = explanation.orders.iter();
     found.extend(orders.map(|order| Finding::of_order(order, teller)));
+    let stale = explanation.stale.iter();
+    found.extend(stale.map(|stale| Finding::of_stale(stale, teller)));
     let unordered = explanation.unordered.iter();
     found.extend(unordered.map(|pair| Finding::of_race(pair, teller)));
     let unheard = explanation.unheard.iter();

@@ -1,5 +1,6 @@
 //! What happened, in words.
 
+use bohr_event::spoken;
 use bohr_explain::Moment;
 use serde::Serialize;
 
@@ -35,6 +36,12 @@ pub struct Told {
 }
 
 impl Told {
+    /// Who, as a sentence says it.
+    #[must_use]
+    pub fn who(&self) -> String {
+        spoken(&self.thread)
+    }
+
     /// Where it was.
     #[must_use]
     pub fn place(&self) -> &str {

@@ -1,8 +1,9 @@
 //! The first steps of a run, right after a template has cloned it.
 
 use crate::{
-    arena, baton, clock::CLOCK, control, engine::ENGINE, gates, heap, hold, ledger::Ledger,
-    lifecycle, output, policy, probe, task::Task, trace::TRACER, verdict::REPORTING,
+    arena, baton, buffers, clock::CLOCK, control, engine::ENGINE, gates, heap, hold,
+    ledger::Ledger, lifecycle, output, policy, probe, task::Task, trace::TRACER,
+    verdict::REPORTING,
 };
 use bohr_event::control::{Backend, ForkPoint};
 use bohr_schedule::Position;
@@ -28,6 +29,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
     heap::set_region(0);
     CLOCK.set_epoch(job.policy.clock);
     policy::set(job.policy);
+    buffers::begin(job.policy.model);
     baton::use_for_run(job.backend == Backend::Threads);
     REPORTING.begin(job, ledger);
     TRACER.begin(job, task.store, trace);

@@ -6,9 +6,11 @@
 //! it has announced and not yet done is visible to the strategy as pending.
 
 mod idleness;
+mod stores;
 mod turns;
 
 use crate::{
+    buffers::{self, Need},
     carrier::CarrierOnly,
     dispatch,
     grant::{GRANT, LAST_PLACE},
@@ -42,7 +44,10 @@ pub struct Engine {
     spinning: RefCell<Vec<ThreadIndex>>,
     /// Working space of [`Engine::decide`].
     enabled: RefCell<Vec<ThreadIndex>>,
+    /// The thread that runs: whose stack this is.
     current: Cell<ThreadIndex>,
+    /// Who executed the last event: that thread, or a queue of a store buffer.
+    last_ran: Cell<ThreadIndex>,
     strategy: RefCell<Option<Box<dyn Strategy>>>,
     /// Leave beyond what [`GRANT`] holds.
     reserve: Cell<u64>,
@@ -86,6 +91,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     spinning: RefCell::new(Vec::new()),
     enabled: RefCell::new(Vec::new()),
     current: Cell::new(ThreadIndex::MAIN),
+    last_ran: Cell::new(ThreadIndex::MAIN),
     strategy: RefCell::new(None),
     reserve: Cell::new(0),
     filled: Cell::new(0),
@@ -149,15 +155,20 @@ impl Engine {
 
     /// Enters a thread into the table; its first event is still to come.
     pub fn add(&self, path: ThreadPath, region: usize) -> &'static Thread {
-        let mut threads = self.threads.borrow_mut();
-        let index = ThreadIndex(threads.len() as u32);
-        let thread: &'static Thread = Box::leak(Box::new(Thread::new(index, path, region)));
-        threads.push(thread);
-        self.live.borrow_mut().push(index);
-        self.roster.borrow_mut().note(index, Cause::Nothing);
+        let thread = self.enter(|index| Thread::new(index, path, region));
+        self.live.borrow_mut().push(thread.index);
+        self.roster.borrow_mut().note(thread.index, Cause::Nothing);
         if self.live_count() == 2 {
             self.is_no_longer_alone();
         }
+        thread
+    }
+
+    fn enter(&self, make: impl FnOnce(ThreadIndex) -> Thread) -> &'static Thread {
+        let mut threads = self.threads.borrow_mut();
+        let index = ThreadIndex(threads.len() as u32);
+        let thread: &'static Thread = Box::leak(Box::new(make(index)));
+        threads.push(thread);
         let start = operation(EventKind::Start, 0, 0);
         self.pending.borrow_mut().push(Pending::new(start));
         TRACER.name_thread(index, &thread.path);
@@ -204,7 +215,21 @@ impl Engine {
         self.threads.borrow().len() as u32
     }
 
-    /// How many threads have not ended.
+    /// How many of them were threads of the program.
+    pub fn program_threads(&self) -> u32 {
+        let threads = self.threads.borrow();
+        threads
+            .iter()
+            .filter(|thread| thread.queue.is_none())
+            .count() as u32
+    }
+
+    /// Who executed the last event: a thread, or a queue of a store buffer.
+    pub fn last_ran(&self) -> ThreadIndex {
+        self.last_ran.get()
+    }
+
+    /// How many threads have not ended, queues in which something waits included.
     pub fn live_count(&self) -> usize {
         self.live.borrow().len()
     }
@@ -251,19 +276,27 @@ impl Engine {
         let thread = self.current();
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
+        if buffers::are_used() {
+            thread.buffer.need.set(buffers::need(&operation));
+        }
         let spins = self.spins(thread, &operation);
         if spins {
             // Perhaps what it waits for is a timer's doing.
             timers::hurry();
         }
         if spins || !waiting::is_possible(thread) || !self.take_leave(operation.kind) {
-            self.wait_for_turn(thread, Pending { operation, spins });
+            let pending = Pending {
+                spins,
+                ..Pending::new(operation)
+            };
+            self.wait_for_turn(thread, pending);
         }
         let woken = waiting::result(thread);
         thread.interrupted.set(false);
         let in_vain = matches!(woken, Woken::Expired | Woken::Interrupted);
         self.executed(operation, in_vain);
         thread.wait.set(Wait::Nothing);
+        thread.buffer.need.set(Need::Nothing);
         thread.deadline.set(u64::MAX);
         woken
     }
@@ -274,6 +307,7 @@ impl Engine {
             let thread = self.current();
             self.waits.set(self.waits.get() + 1);
             thread.begin(Wait::Nothing, u64::MAX, self.waits.get());
+            thread.buffer.need.set(Need::Nothing);
             self.set_pending(thread.index, operation);
             self.reschedule();
             self.take_first_leave();
@@ -321,11 +355,15 @@ impl Engine {
         if in_vain {
             operation.kind = EventKind::Sleep;
         }
+        if operation.kind == EventKind::Fork {
+            // Others may have created threads since it was announced.
+            operation.object = self.next_index().object();
+        }
         LAST_PLACE.set(0);
         self.last.set(Some(operation));
         if self.tracing.get() {
             probe::look(self.events() - 1);
-            TRACER.step(self.current.get(), operation);
+            TRACER.step(self.last_ran.get(), operation);
         }
         self.note_idleness(&operation);
     }

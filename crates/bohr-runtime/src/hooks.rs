@@ -5,7 +5,7 @@
 mod entry;
 
 use crate::{
-    control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch, verdict,
+    buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch, verdict,
 };
 use alloc::format;
 use bohr_event::{
@@ -36,10 +36,16 @@ pub fn site_operation(site: u32, address: usize, length: Option<usize>) -> Opera
 
 extern "C" fn slow_access(site: u32, address: usize) {
     if control::is_on() {
-        let operation = site_operation(site, address, None);
-        ENGINE.step(operation);
-        refuse_freed(&operation);
+        access(site_operation(site, address, None));
     }
+}
+
+/// Announces an access; it happens when this returns.
+fn access(operation: Operation) {
+    let announced = buffers::announced(operation);
+    ENGINE.step(announced);
+    refuse_freed(&operation);
+    buffers::executes(&announced);
 }
 
 /// The operation happens now: it must not touch freed memory.
@@ -65,11 +71,15 @@ fn refuse_freed(operation: &Operation) {
     )
 }
 
+/// The same of an access that no store buffer holds back.
+fn direct(operation: Operation) {
+    ENGINE.step(operation);
+    refuse_freed(&operation);
+}
+
 extern "C" fn slow_range(site: u32, address: usize, length: usize) {
     if control::is_on() && length > 0 {
-        let operation = site_operation(site, address, Some(length));
-        ENGINE.step(operation);
-        refuse_freed(&operation);
+        direct(site_operation(site, address, Some(length)));
     }
 }
 
@@ -77,20 +87,20 @@ extern "C" fn slow_copy(site: u32, destination: usize, source: usize, length: us
     if control::is_on() && length > 0 {
         let write = site_operation(site, destination, Some(length));
         for (kind, address) in [(EventKind::Read, source), (EventKind::Write, destination)] {
-            let operation = Operation {
+            direct(Operation {
                 kind,
                 object: address as u64,
                 ..write
-            };
-            ENGINE.step(operation);
-            refuse_freed(&operation);
+            });
         }
     }
 }
 
 extern "C" fn slow_fence(site: u32) {
     if control::is_on() {
-        ENGINE.step(site_operation(site, 0, Some(0)));
+        let fence = site_operation(site, 0, Some(0));
+        ENGINE.step(fence);
+        buffers::executes(&fence);
     }
 }
 

@@ -20,6 +20,7 @@ extern crate std;
 mod addresses;
 mod arena;
 mod baton;
+mod buffers;
 mod carrier;
 mod channel;
 mod child;

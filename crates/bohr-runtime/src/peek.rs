@@ -1,6 +1,6 @@
-//! What memory holds at an address that may not be there. The address is the
-//! program's, and if there is a fault in it, that is to happen in the program: a
-//! look from here finds nothing, and nobody hears of it.
+//! What memory holds at an address that may not be there, and changing it. The
+//! address is the program's, and if there is a fault in it, that is to happen in the
+//! program: a look from here finds nothing, and nobody hears of it.
 //!
 //! The instruction that looks is the first of its function, so a fault there is
 //! known by its address alone, and the handler makes the function return.
@@ -15,12 +15,12 @@ struct Found {
     is_there: u64,
 }
 
-/// Functions that load a number of one size; nothing is before the load.
+/// Functions that load or exchange a number of one size; nothing is before that.
 macro_rules! looks {
     ($($name:ident: $load:literal,)*) => {
         $(
             #[unsafe(naked)]
-            unsafe extern "C" fn $name(address: usize) -> Found {
+            unsafe extern "C" fn $name(address: usize, value: u64) -> Found {
                 naked_asm!(
                     ".cfi_startproc",
                     $load,
@@ -31,7 +31,7 @@ macro_rules! looks {
             }
         )*
 
-        /// Whether the instruction at this address is such a load.
+        /// Whether the instruction at this address is such an access.
         fn is_look(instruction: u64) -> bool {
             let looks = [$($name as *const () as u64),*];
             looks.contains(&instruction)
@@ -44,6 +44,9 @@ looks! {
     two: "movzx eax, word ptr [rdi]",
     four: "mov eax, dword ptr [rdi]",
     eight: "mov rax, qword ptr [rdi]",
+    exchange_one: "xchg byte ptr [rdi], sil\nmovzx eax, sil",
+    exchange_four: "xchg dword ptr [rdi], esi\nmov eax, esi",
+    exchange_eight: "xchg qword ptr [rdi], rsi\nmov rax, rsi",
 }
 
 /// Where a look goes on that has met a fault: nothing has been pushed, so this
@@ -71,8 +74,27 @@ pub fn peek(address: usize, size: u32) -> Option<u64> {
         _ => return pieces(address, size),
     };
     // SAFETY: reads memory, or finds out that it cannot; nobody else runs.
-    let found = unsafe { look(address) };
+    let found = unsafe { look(address, 0) };
     (found.is_there != 0).then_some(found.value)
+}
+
+/// Memory and these bytes, of which there are one, four or eight, change places;
+/// whether memory was there to be written.
+pub fn exchange(address: usize, bytes: &mut [u8]) -> bool {
+    let exchange = match bytes.len() {
+        1 => exchange_one,
+        4 => exchange_four,
+        _ => exchange_eight,
+    };
+    let mut value = [0; 8];
+    value[..bytes.len()].copy_from_slice(bytes);
+    // SAFETY: writes memory of the program where a store of the program does, or
+    // finds out that it cannot; nobody else runs.
+    let found = unsafe { exchange(address, u64::from_le_bytes(value)) };
+    if found.is_there != 0 {
+        bytes.copy_from_slice(&found.value.to_le_bytes()[..bytes.len()]);
+    }
+    found.is_there != 0
 }
 
 /// Sizes that no instruction has, byte by byte.

@@ -2,6 +2,7 @@
 //! was, and of a few of them one wants to know who had called.
 
 use crate::{carrier::CarrierOnly, engine::ENGINE, unwind, verdict};
+use alloc::vec::Vec;
 use bohr_event::control::{Probed, Probes, Sighting};
 use core::cell::{Cell, RefCell};
 
@@ -17,13 +18,13 @@ struct Probe {
 #[unsafe(link_section = "bohr_hot")]
 static PROBE: CarrierOnly<Probe> = CarrierOnly::new(Probe {
     wanted: RefCell::new(Probes {
-        events: alloc::vec::Vec::new(),
+        events: Vec::new(),
         block: None,
     }),
     next: Cell::new(u64::MAX),
     block: Cell::new(0),
     seen: RefCell::new(Probed {
-        events: alloc::vec::Vec::new(),
+        events: Vec::new(),
         allocated: None,
         freed: None,
     }),
@@ -63,7 +64,15 @@ pub fn freed(start: usize, size: usize) {
 
 #[cold]
 fn note_event() {
-    let sighting = sighting();
+    let ran = ENGINE.thread(ENGINE.last_ran());
+    let sighting = match ran.queue {
+        None => sighting(),
+        // A store buffer has no stack.
+        Some(_) => Sighting {
+            thread: ran.index,
+            frames: Vec::new(),
+        },
+    };
     let mut seen = PROBE.seen.borrow_mut();
     seen.events.push(sighting);
     let wanted = PROBE.wanted.borrow();

@@ -7,7 +7,7 @@
 //! to the strategy, which decides.
 
 use crate::peek::peek;
-use bohr_event::{Operation, PlaceNumber};
+use bohr_event::{EventKind, Operation, PlaceNumber};
 use core::cell::{Cell, RefCell};
 
 /// Events without a switch after which a thread is looked at, and again each
@@ -168,7 +168,7 @@ fn repeats(seen: &[Sight], length: usize) -> bool {
 
 /// What the event is about to find in memory.
 fn value(operation: &Operation) -> u64 {
-    match operation.kind.is_access() {
+    match operation.kind.is_access() || operation.kind == EventKind::Store {
         true => peek(operation.object as usize, operation.size.max(1)).unwrap_or(0),
         false => 0,
     }

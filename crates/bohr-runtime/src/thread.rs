@@ -1,6 +1,12 @@
 //! What the engine keeps about each thread of the target.
 
-use crate::{baton::Baton, clock::CLOCK, signals::Handled, spin::Spin};
+use crate::{
+    baton::Baton,
+    buffers::{Queue, StoreBuffer},
+    clock::CLOCK,
+    signals::Handled,
+    spin::Spin,
+};
 use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_fiber::Fiber;
 use core::{cell::Cell, ffi::c_void};
@@ -131,6 +137,10 @@ pub struct Thread {
     pub name: Cell<[u8; 16]>,
     /// It left by `pthread_exit`, so its stack is not used again.
     pub left_early: Cell<bool>,
+    /// Its stores that others do not see yet.
+    pub buffer: StoreBuffer,
+    /// It is no thread of the program but a queue of this one's buffer.
+    pub queue: Option<Queue>,
 }
 
 /// State of `pthread_cancel` for one thread.
@@ -185,6 +195,19 @@ impl Thread {
             spin: Spin::default(),
             name: Cell::new([0; 16]),
             left_early: Cell::new(false),
+            buffer: StoreBuffer::new(),
+            queue: None,
+        }
+    }
+
+    /// A queue of a store buffer: nobody can address it, no signal reaches it, and
+    /// it has no stack.
+    pub fn of_queue(index: ThreadIndex, path: ThreadPath, queue: Queue) -> Thread {
+        Thread {
+            handle: Cell::new(libc::pthread_t::MAX),
+            mask: Cell::new(u64::MAX),
+            queue: Some(queue),
+            ..Thread::new(index, path, 0)
         }
     }
 

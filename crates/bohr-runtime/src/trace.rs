@@ -88,7 +88,7 @@ impl Tracer {
             value: None,
         };
         match operation.kind {
-            EventKind::Write | EventKind::Update => self.held.set(Some(record)),
+            EventKind::Write | EventKind::Update | EventKind::Store => self.held.set(Some(record)),
             EventKind::Read => {
                 record.value = value(&operation);
                 self.push(&record);

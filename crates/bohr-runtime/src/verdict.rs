@@ -157,9 +157,8 @@ fn record(summary: Summary, outcome: &Outcome, detail: &Option<Detail>) {
 
 /// Closes the record of the run.
 fn summary(outcome: &Outcome) -> Summary {
-    let thread = ENGINE.current();
     let events = ENGINE.events();
-    RECORD.finish(thread.index, events);
+    RECORD.finish(ENGINE.last_ran(), events);
     TRACER.finish(
         events,
         match outcome {
@@ -168,7 +167,7 @@ fn summary(outcome: &Outcome) -> Summary {
         },
     );
     Summary {
-        threads: ENGINE.thread_count(),
+        threads: ENGINE.program_threads(),
         events,
         switches: RECORD.switches(),
         hash: RECORD.hash(),

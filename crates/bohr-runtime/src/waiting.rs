@@ -2,6 +2,7 @@
 //! objects themselves, and the passing of time.
 
 use crate::{
+    buffers,
     clock::CLOCK,
     engine::{ENGINE, Woken},
     layout::{Mutex, ReadWriteLock, Semaphore},
@@ -20,10 +21,11 @@ pub fn is_over(thread: &Thread) -> bool {
 
 /// Whether the thread's pending operation is possible now.
 pub fn is_possible(thread: &Thread) -> bool {
-    thread.is_expired()
+    let comes = thread.is_expired()
         || thread.interrupted.get()
         || holds(thread, thread.wait.get())
-        || thread.cancel.at_point.get() && thread.cancel.is_due()
+        || thread.cancel.at_point.get() && thread.cancel.is_due();
+    comes && thread.buffer.admits() && thread.queue.is_none_or(buffers::is_ready)
 }
 
 /// How the wait of a thread that goes on has ended.
@@ -76,6 +78,7 @@ pub fn cause(thread: &Thread) -> Cause<Wait> {
         || thread.cancel.requested.get()
         || thread.signals.get() != 0;
     match wait {
+        _ if thread.buffer.may_hold_up() => Cause::Own,
         Wait::Nothing => Cause::Nothing,
         _ if is_disturbed => Cause::Own,
         // The owner may take it again.

@@ -15,9 +15,13 @@ pub struct Backward;
 /// The thread that runs now if it can and is not `tired`, or the last created of
 /// the others; spinning threads only if there is no other.
 fn next(view: &View<'_>, tired: bool) -> ThreadIndex {
-    let current = view.last.map(|last| last.thread);
+    let current = view.last.map(|last| last.running);
     let others = || view.enabled.iter().rev().copied();
     let stays = current.filter(|&thread| !tired && view.is_enabled(thread));
+    let stays = stays.filter(|&thread| !view.spins(thread));
+    if let Some(buffer) = view.any_buffer().filter(|_| stays.is_none()) {
+        return buffer;
+    }
     { stays }
         .into_iter()
         .chain(others().filter(|&thread| Some(thread) != current))

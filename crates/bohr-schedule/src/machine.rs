@@ -395,6 +395,7 @@ fn use_grant(machine: &mut Machine<'_>, strategy: &mut dyn Strategy, grant: crat
     }
     Used {
         thread,
+        running: thread,
         events,
         place: machine.trace[machine.trace.len() - 1].1.place,
     }

@@ -109,8 +109,8 @@ mod tests {
     fn spinners_take_turns() {
         let operation = crate::machine::Machine::new(&vec![vec![]]).pending(ThreadIndex(0));
         let pending = [crate::Pending {
-            operation,
             spins: true,
+            ..crate::Pending::new(operation)
         }; 2];
         let enabled = [ThreadIndex(0), ThreadIndex(1)];
         let mut strategy = PartialOrderSampling::new(3);
@@ -131,6 +131,7 @@ mod tests {
             turns[grant.thread.position()] += 1;
             last = Some(crate::Used {
                 thread: grant.thread,
+                running: grant.thread,
                 events: 1,
                 place: operation.place,
             });

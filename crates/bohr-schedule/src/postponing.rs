@@ -124,6 +124,10 @@ impl<'a> Postponing<'a> {
                 continue;
             }
             standing.seen = true;
+            // A breakpoint is for who stores, not for the buffer that writes later.
+            if view.is_buffer(thread) {
+                continue;
+            }
             self.arrive(thread, view.operation(thread).place, view);
         }
     }

@@ -3,6 +3,9 @@
 //! with (LEAN, condition II: the failure must not show when threads run one
 //! after the other).
 //!
+//! When a thread gives way, whatever it has stored is made visible first, so that
+//! with store buffers, too, threads come one after the other.
+//!
 //! A thread that executes a million events without blocking gives way as well:
 //! it may wait in a loop that nobody recognises as spinning.
 
@@ -18,8 +21,13 @@ pub struct Sequential;
 
 /// The thread that runs now if it can, or the first after it in the order of
 /// indices, round and round; spinning threads only if there is no other.
+/// Store buffers are emptied before anybody else comes.
 pub(crate) fn next_in_turn(view: &View<'_>) -> ThreadIndex {
-    let from = view.last.map_or(ThreadIndex::MAIN, |last| last.thread);
+    let from = view.last.map_or(ThreadIndex::MAIN, |last| last.running);
+    let stays = view.is_enabled(from) && !view.spins(from);
+    if let Some(buffer) = view.any_buffer().filter(|_| !stays) {
+        return buffer;
+    }
     let turn = view.enabled.partition_point(|&thread| thread < from);
     let (before, after) = view.enabled.split_at(turn);
     let mut round = after.iter().chain(before).copied();
@@ -44,7 +52,9 @@ impl Strategy for Sequential {
 
     fn decide(&mut self, view: &View<'_>) -> Decision {
         let thread = match view.last {
-            Some(last) if last.events >= STUBBORN => following(view, last.thread),
+            Some(last) if last.events >= STUBBORN => view
+                .any_buffer()
+                .unwrap_or_else(|| following(view, last.thread)),
             _ => next_in_turn(view),
         };
         Decision::Run(Grant::events(thread, STUBBORN))

@@ -11,6 +11,9 @@ pub struct Pending {
     /// Whether the thread has gone round a loop without any effect on others
     /// and nobody has changed what it looks at: running it cannot help.
     pub spins: bool,
+    /// Whether this is no thread of the program but a store buffer, whose step
+    /// makes the oldest store in it visible to all.
+    pub is_buffer: bool,
 }
 
 impl Pending {
@@ -20,6 +23,16 @@ impl Pending {
         Pending {
             operation,
             spins: false,
+            is_buffer: false,
+        }
+    }
+
+    /// The next step of a store buffer.
+    #[must_use]
+    pub fn of_buffer(operation: Operation) -> Pending {
+        Pending {
+            is_buffer: true,
+            ..Pending::new(operation)
         }
     }
 }
@@ -29,6 +42,9 @@ impl Pending {
 pub struct Used {
     /// Who had it.
     pub thread: ThreadIndex,
+    /// The thread of the program that ran last: `thread`, unless that is a store
+    /// buffer. A buffer interrupts nobody.
+    pub running: ThreadIndex,
     /// How many events it executed; fewer than granted if it blocked or ended,
     /// more if it then was alone and nobody was asked.
     pub events: u64,
@@ -75,11 +91,24 @@ impl View<'_> {
         self.enabled.iter().any(|&thread| !self.spins(thread))
     }
 
-    /// The thread that ran last, if it can go on.
+    /// The thread of the program that ran last, if it can go on.
     #[must_use]
     pub fn current(&self) -> Option<ThreadIndex> {
-        let thread = self.last?.thread;
+        let thread = self.last?.running;
         self.is_enabled(thread).then_some(thread)
+    }
+
+    /// Whether this is a store buffer.
+    #[must_use]
+    pub fn is_buffer(&self, thread: ThreadIndex) -> bool {
+        self.pending[thread.position()].is_buffer
+    }
+
+    /// A store buffer that could go on.
+    #[must_use]
+    pub fn any_buffer(&self) -> Option<ThreadIndex> {
+        let mut enabled = self.enabled.iter().copied();
+        enabled.find(|&thread| self.is_buffer(thread))
     }
 }
 

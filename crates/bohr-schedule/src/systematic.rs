@@ -47,6 +47,8 @@ pub enum Node {
         current: Option<ThreadIndex>,
         /// Who was taken.
         picked: ThreadIndex,
+        /// Which of them are store buffers: those preempt nobody.
+        buffers: Vec<ThreadIndex>,
     },
     /// A question with so many answers; the first was taken.
     Outcomes(u32),
@@ -148,7 +150,9 @@ impl<'a> Systematic<'a> {
         let candidates = view.enabled.iter().copied();
         let useful = view.any_useful();
         let candidates = candidates.filter(|&thread| !useful || !view.spins(thread));
+        let buffers = candidates.clone().filter(|&thread| view.is_buffer(thread));
         self.nodes.push(Node::Threads {
+            buffers: buffers.collect(),
             options: candidates
                 .map(|thread| (thread, *view.operation(thread)))
                 .collect(),
@@ -240,6 +244,7 @@ mod tests {
             enabled: &[ThreadIndex(0), ThreadIndex(1)],
             last: Some(Used {
                 thread: ThreadIndex(0),
+                running: ThreadIndex(0),
                 events: 1,
                 place: PlaceNumber(1),
             }),

@@ -21,10 +21,11 @@ pub use text::{describe_bug, describe_verdict};
 use crate::outcome::Failure;
 use bohr_build::{Cache, Profile};
 use bohr_bundle::{Bundle, BundleError};
-use bohr_event::{Diagnosis, Fault};
+use bohr_event::{Diagnosis, Fault, MemoryModel};
 use bohr_explore::bug_file::{ControlMode, Invocation};
 use bohr_explore::{ExploreError, Subject, Target, find_program, inspect};
 use bohr_program::Program;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use races::RacesArg;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -59,6 +60,11 @@ pub struct ProgramArgs {
     /// Timed waits may expire while others could still end them.
     #[arg(long)]
     early_timeouts: bool,
+    /// When stores become visible to other threads: at once (sc), after waiting in
+    /// a buffer, in order, as on x86 (tso), or in order for each address only (pso).
+    /// Needs a program built with bohr. Data races are looked for under sc only.
+    #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory_model())]
+    model: MemoryModel,
     /// Longest time of a single run, as in 10s or 500ms.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     run_time: Duration,
@@ -90,6 +96,19 @@ pub enum ControlError {
     /// Races are to be failures and accesses are not seen.
     #[error("data races cannot be seen in a program that is controlled at its calls only")]
     RacesUnseen,
+    /// Races are to be failures and stores wait in buffers.
+    #[error("data races are looked for under --model sc only")]
+    RacesBuffered,
+    /// Stores are to wait in buffers and accesses are not seen.
+    #[error(
+        "--model {0} needs hooks at memory accesses, and the program is controlled at its calls only"
+    )]
+    StoresUnseen(MemoryModel),
+    /// Stores are to wait in buffers and threads are real.
+    #[error(
+        "a native run has the processor's own store buffers: --model {0} is for controlled runs"
+    )]
+    NativeBuffers(MemoryModel),
 }
 
 impl Diagnosis for ControlError {
@@ -102,6 +121,16 @@ impl Diagnosis for ControlError {
             ControlError::Unreadable { .. } => None,
             ControlError::RacesUnseen => Some(
                 "build it with `bohr cc`, `bohr c++` or `bohr cargo`, or leave out `--races fail`"
+                    .to_string(),
+            ),
+            ControlError::RacesBuffered => Some(
+                "a program has a data race under one model if it has one under the others: leave \
+                 out `--model`"
+                    .to_string(),
+            ),
+            ControlError::NativeBuffers(_) => Some("leave out `--model` or `--native`".to_string()),
+            ControlError::StoresUnseen(_) => Some(
+                "build it with `bohr cc`, `bohr c++` or `bohr cargo`, and leave out `--calls-only`"
                     .to_string(),
             ),
         }
@@ -122,6 +151,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         unit => return Err(format!("`{unit}` is not a unit of time: ms, s, m, h")),
     };
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+fn memory_model() -> impl TypedValueParser<Value = MemoryModel> {
+    PossibleValuesParser::new(MemoryModel::ALL.map(MemoryModel::name))
+        .try_map(|name| name.parse::<MemoryModel>())
 }
 
 impl ProgramArgs {
@@ -146,6 +180,19 @@ impl ProgramArgs {
         Ok(subject)
     }
 
+    /// When stores become visible.
+    pub fn model(&self) -> MemoryModel {
+        self.model
+    }
+
+    /// Refuses to simulate store buffers where threads are real.
+    pub fn refuse_buffers(&self) -> Result<(), ControlError> {
+        match self.model.has_buffers() {
+            true => Err(ControlError::NativeBuffers(self.model)),
+            false => Ok(()),
+        }
+    }
+
     /// Longest time of a single run.
     pub fn run_time(&self) -> Duration {
         self.run_time
@@ -158,6 +205,12 @@ impl ProgramArgs {
         if self.races == RacesArg::Fail && target.identity.mode == ControlMode::Calls {
             return Err(ControlError::RacesUnseen.into());
         }
+        if self.model.has_buffers() && target.identity.mode == ControlMode::Calls {
+            return Err(ControlError::StoresUnseen(self.model).into());
+        }
+        if self.races == RacesArg::Fail && self.model.has_buffers() {
+            return Err(ControlError::RacesBuffered.into());
+        }
         let mut subject = Subject::new(target, self.invocation()?);
         subject.models = models;
         subject.oracle.exit_code = self.expect_exit;
@@ -166,6 +219,7 @@ impl ProgramArgs {
         subject.oracle.races = self.races.into();
         subject.policy.spurious_wakes = self.spurious_wakes;
         subject.policy.early_timeouts = self.early_timeouts;
+        subject.policy.model = self.model;
         subject.limits.events = self.run_events;
         let milliseconds = self.run_time.as_millis().clamp(1, u128::from(u32::MAX));
         subject.limits.milliseconds = milliseconds as u32;

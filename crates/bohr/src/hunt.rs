@@ -8,8 +8,8 @@ use crate::control::{
 };
 use crate::dump;
 use crate::outcome::{Failure, Outcome};
-use bohr_event::FailureKind;
 use bohr_event::control::Obstacle;
+use bohr_event::{FailureKind, MemoryModel};
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
 use bohr_explore::replay::Reproduction;
 use bohr_explore::{ExploreError, ToldRace, bug_file, write_whole};
@@ -185,6 +185,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "other_failures": figures.others,
         "begins_at_main": result.obstacle.map(|obstacle| obstacle.to_string()),
         "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
+        "model": args.program.as_ref().map(|program| program.model().name()),
         "seed": first.map_or(args.schedule.seed, |found| found.bug.seed),
         "kind": first.map(|found| found.bug.signature.kind_name()),
         "signature": first.map(|found| signature_tag(&found.bug.signature)),
@@ -233,13 +234,21 @@ fn tell(result: &HuntResult, files: &[PathBuf], interrupted: bool) {
     );
 }
 
+fn under_model(model: MemoryModel) -> String {
+    match model.has_buffers() {
+        true => format!(", under {model}"),
+        false => String::new(),
+    }
+}
+
 fn tell_finding(finding: &Finding, file: &Path) {
     let bug = &finding.bug;
     println!("found: {}", describe_bug(bug));
     println!(
-        "  strategy {}, seed {}: {} threads, {} events, {} switches; signature {}",
+        "  strategy {}, seed {}{}: {} threads, {} events, {} switches; signature {}",
         bug.strategy,
         bug.seed,
+        under_model(bug.policy.model),
         bug.thread_count,
         bug.events,
         bug.schedule.switches(),

@@ -147,10 +147,7 @@ fn by_graph(args: &Args, bug: &Bug, subject: &Subject) -> Outcome {
     let plan = Plan::replay(trials.atlas().inward(&bug.schedule));
     let run = trials.record(&plan, bug.seed)?;
     let run = run.ok_or(ExploreError::NotReproduced)?;
-    let result = irrelevant(Execution {
-        steps: &run.steps,
-        pending: &run.pending,
-    });
+    let result = irrelevant(Execution::recorded(&run));
     match args.subject.json {
         true => println!(
             "{}",

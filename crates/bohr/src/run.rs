@@ -60,6 +60,7 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     if args.native {
+        args.program.refuse_buffers()?;
         return native::run(args);
     }
     let expressions = breakpoints::expressions(&args.breakpoints)?;

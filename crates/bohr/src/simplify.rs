@@ -112,10 +112,7 @@ pub struct Work<'w, 't> {
 }
 
 fn execution(recorded: &Recorded) -> Execution<'_> {
-    Execution {
-        steps: &recorded.steps,
-        pending: &recorded.pending,
-    }
+    Execution::recorded(recorded)
 }
 
 /// Whether there is time left and nobody wants the end.

@@ -22,11 +22,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     for exhibit in &exhibits {
         let name = &exhibit.manifest.name;
         match judge(exhibit, &bohr, seconds) {
-            Ok(Judged::Named(sentence)) => {
+            Ok(sentence) => {
                 named += 1;
                 println!("{name:20} {sentence}");
             }
-            Ok(Judged::OutOfReach(why)) => println!("{name:20} {why}"),
             Err(sentence) => {
                 println!("{name:20} WRONG: {sentence}");
                 wrong.push(name.as_str());
@@ -41,15 +40,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// What an explanation came to.
-enum Judged {
-    /// Variable and places were named, in this sentence.
-    Named(String),
-    /// Nothing was found that could be explained, for this reason.
-    OutOfReach(&'static str),
-}
-
-fn judge(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<Judged, String> {
+/// The sentence in which variable and places were named.
+fn judge(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<String, String> {
     let sizes = &exhibit.manifest.arguments;
     let hunt = |arguments: &[u64]| {
         let hunted = hunt(exhibit, Variant::Buggy, arguments, bohr, seconds);
@@ -62,7 +54,6 @@ fn judge(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<Judged, String>
     }
     match bohr_museum::judge(exhibit, &report) {
         Verdict::Right => {}
-        Verdict::OutOfReach(why) => return Ok(Judged::OutOfReach(why)),
         Verdict::Wrong(sentence) => return Err(sentence),
     }
     let explained = bohr_museum::explain(bohr, &bug_file, seconds);
@@ -71,7 +62,7 @@ fn judge(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<Judged, String>
     let said = explanation.verdict.join("; ");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     match unnamed.is_empty() {
-        true => Ok(Judged::Named(said)),
+        true => Ok(said),
         false => Err(format!("{} unnamed: {said}", unnamed.join(", "))),
     }
 }

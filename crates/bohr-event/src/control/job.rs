@@ -1,6 +1,7 @@
 //! What the explorer wants run, and how.
 
 use super::{Omissions, Probes};
+use crate::MemoryModel;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +134,8 @@ pub struct Policy {
     pub panics_fail: bool,
     /// Whether freed heap memory is watched.
     pub watch_freed: bool,
+    /// When stores become visible to other threads.
+    pub model: MemoryModel,
 }
 
 impl Default for Policy {
@@ -143,6 +146,7 @@ impl Default for Policy {
             early_timeouts: false,
             panics_fail: true,
             watch_freed: true,
+            model: MemoryModel::SequentiallyConsistent,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A run of which every event is known.
 
 use super::Step;
-use crate::{Operation, PlaceNumber, Schedule, ThreadPath};
+use crate::{Operation, PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use alloc::{collections::BTreeMap, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -37,18 +37,32 @@ impl Recorded {
             .map(|(event, step)| (event, &step.operation))
     }
 
+    /// An operation on a thread with that thread's path, which is its name in other
+    /// runs, too.
+    fn named(&self, operation: Operation) -> (Operation, Option<&ThreadPath>) {
+        let Some(index) = ThreadIndex::from_object(operation.object) else {
+            return (operation, None);
+        };
+        let unnamed = Operation {
+            object: 0,
+            ..operation
+        };
+        (unnamed, self.threads.get(index.position()))
+    }
+
     /// Whether every thread does the same in both, event for event, whatever
     /// the others do in between.
     #[must_use]
     pub fn same_threads(&self, other: &Recorded) -> bool {
-        let by_thread = |recorded: &Recorded| {
-            let mut lists: BTreeMap<ThreadPath, Vec<Operation>> = BTreeMap::new();
-            for (event, step) in recorded.steps.iter().enumerate() {
-                let list = lists.entry(recorded.path(event).clone()).or_default();
-                list.push(step.operation);
-            }
-            lists
-        };
-        by_thread(self) == by_thread(other)
+        self.by_thread() == other.by_thread()
+    }
+
+    fn by_thread(&self) -> BTreeMap<&ThreadPath, Vec<(Operation, Option<&ThreadPath>)>> {
+        let mut lists: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (event, step) in self.steps.iter().enumerate() {
+            let list = lists.entry(self.path(event)).or_default();
+            list.push(self.named(step.operation));
+        }
+        lists
     }
 }

@@ -15,7 +15,7 @@ const GRANULE: u64 = 8;
 /// event first.
 #[must_use]
 pub fn suspects(execution: Execution<'_>) -> Vec<ThreadIndex> {
-    let Execution { steps, pending } = execution;
+    let Execution { steps, pending, .. } = execution;
     let mut order = Order::default();
     for step in pending {
         if matches!(

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use crate::{
-    baton,
+    baton, buffers,
     grant::{CALL_SITE, GRANT},
     outpost,
     record::RECORD,
@@ -24,6 +24,7 @@ impl Engine {
     /// come meanwhile are handled in between.
     pub(super) fn wait_for_turn(&self, thread: &'static Thread, pending: Pending) {
         let (wait, deadline) = (thread.wait.get(), thread.deadline.get());
+        let need = thread.buffer.need.get();
         loop {
             self.pending.borrow_mut()[thread.index.position()] = pending;
             self.note_spinning(thread.index, pending.spins);
@@ -37,6 +38,7 @@ impl Engine {
             let handled = signals::deliver(thread, 0);
             thread.interruptible.set(interruptible);
             thread.begin(wait, deadline, since);
+            thread.buffer.need.set(need);
             let interrupted = interruptible.is_ended_by(handled);
             thread.interrupted.set(interrupted);
             // A wake-up may have gone by while the handler ran; waits on
@@ -79,15 +81,17 @@ impl Engine {
         true
     }
 
-    /// Fills [`GRANT`] from the reserve and takes one event of it. When tracing,
-    /// [`GRANT`] stays empty, so that every hook comes here.
+    /// Fills [`GRANT`] from the reserve and takes one event of it. When tracing, or
+    /// where stores wait in buffers, [`GRANT`] stays empty, so that every hook comes
+    /// here.
     fn take_reserve(&self) -> bool {
         self.settle();
         self.check_limit();
         if self.reserve.get() == 0 {
             return false;
         }
-        if self.tracing.get() || self.watched.get() > 0 {
+        let every = self.tracing.get() || buffers::are_used() && !self.alone.get();
+        if every || self.watched.get() > 0 {
             self.reserve.set(self.reserve.get() - 1);
             self.filled.set(1);
             self.settle();
@@ -159,6 +163,8 @@ impl Engine {
             } else {
                 from.fiber().switch_to(to.fiber());
             }
+        } else {
+            self.switch_record(before);
         }
     }
 
@@ -182,18 +188,31 @@ impl Engine {
         before: ThreadIndex,
         after: ThreadIndex,
     ) -> (&'static Thread, &'static Thread) {
-        RECORD.switch(before, after, self.settled.get());
+        self.switch_record(after);
         self.current.set(after);
         self.switched_at.set(self.settled.get());
         CALL_SITE.set(0);
         let (from, to) = (self.thread(before), self.thread(after));
+        buffers::show(from, to);
         crate::heap::set_region(to.region);
         (from, to)
     }
 
-    /// Who goes on, and with how much leave? Lets time pass if nobody can, and if
-    /// that does not help either, the program is stuck.
+    /// Who goes on, and with how much leave? Queues of store buffers that the
+    /// strategy picks before have had their turns when this returns.
     fn decide(&self) -> Grant {
+        loop {
+            let grant = self.next_grant();
+            match self.thread(grant.thread).queue {
+                None => return grant,
+                Some(queue) => self.write_stores(grant, queue),
+            }
+        }
+    }
+
+    /// Whose turn it is. Lets time pass if nobody can go on, and if that does not
+    /// help either, the program is stuck.
+    fn next_grant(&self) -> Grant {
         self.find_enabled();
         while self.enabled.borrow().is_empty() {
             if !waiting::pass_time() {
@@ -282,7 +301,8 @@ impl Engine {
     pub(super) fn used(&self) -> Option<Used> {
         let at = self.granted_at.get()?;
         Some(Used {
-            thread: self.current.get(),
+            thread: self.last_ran.get(),
+            running: self.current.get(),
             events: self.settled.get() - at,
             place: self.last_place(),
         })
@@ -308,10 +328,10 @@ impl Engine {
         let is_over = |index: ThreadIndex| waiting::is_over(threads[index.position()]);
         let alike = !signals::is_any_for_all();
         self.roster.borrow().find(&mut enabled, alike, is_over);
-        // The running thread may have changed what the others look at.
+        // Whoever ran may have changed what the others look at.
         let mut pending = self.pending.borrow_mut();
         self.spinning.borrow_mut().retain(|&index| {
-            let stays = index == current.index || enabled.binary_search(&index).is_err();
+            let stays = index == self.last_ran.get() || enabled.binary_search(&index).is_err();
             pending[index.position()].spins &= stays;
             stays
         });

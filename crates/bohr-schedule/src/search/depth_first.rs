@@ -77,6 +77,7 @@ enum Fork {
         at: Place,
         options: Vec<(ThreadIndex, Operation)>,
         current: Option<ThreadIndex>,
+        buffers: Vec<ThreadIndex>,
         /// Not to be taken: asleep when the search came here, or done since.
         closed: Vec<ThreadIndex>,
     },
@@ -154,11 +155,13 @@ impl DepthFirst {
                 at,
                 options,
                 current,
+                buffers,
                 closed,
             } => {
                 let open = options.iter().map(|option| option.0);
                 let mut open = open.filter(|thread| !closed.contains(thread));
-                let spent = |thread| at.preemptions + u32::from(is_preemption(*current, thread));
+                let spent =
+                    |thread| at.preemptions + u32::from(is_preemption(*current, thread, buffers));
                 let affordable =
                     |thread: &ThreadIndex| self.bound.is_none_or(|bound| spent(*thread) <= bound);
                 let left = open.clone().count();
@@ -215,6 +218,7 @@ impl DepthFirst {
                 options,
                 current,
                 picked,
+                buffers,
             } => {
                 let mut closed = at.asleep.clone();
                 let after = Place {
@@ -223,13 +227,15 @@ impl DepthFirst {
                         None => sleep_after(&options, picked, &closed),
                         Some(_) => Vec::new(),
                     },
-                    preemptions: at.preemptions + u32::from(is_preemption(current, picked)),
+                    preemptions: at.preemptions
+                        + u32::from(is_preemption(current, picked, &buffers)),
                 };
                 closed.push(picked);
                 let fork = Fork::Threads {
                     at,
                     options,
                     current,
+                    buffers,
                     closed,
                 };
                 (after, fork)
@@ -238,8 +244,12 @@ impl DepthFirst {
     }
 }
 
-fn is_preemption(current: Option<ThreadIndex>, picked: ThreadIndex) -> bool {
-    current.is_some_and(|current| current != picked)
+fn is_preemption(
+    current: Option<ThreadIndex>,
+    picked: ThreadIndex,
+    buffers: &[ThreadIndex],
+) -> bool {
+    current.is_some_and(|current| current != picked) && !buffers.contains(&picked)
 }
 
 /// Those closed to the step that `picked` takes and independent of it.

@@ -11,7 +11,7 @@ use crate::control::{BugArgs, counter, duration, interruption};
 use crate::explain::find_out;
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::Omissions;
-use bohr_event::{Diagnosis, Fault};
+use bohr_event::{Diagnosis, Fault, MemoryModel};
 use bohr_explain::Importance;
 use bohr_explore::Trials;
 use bohr_explore::native::Native;
@@ -60,6 +60,9 @@ pub enum BreakError {
     /// Nothing that the explanation names is a site of the program.
     #[error("the explanation names no two places at which threads could be held up")]
     NoPlaces,
+    /// It is the memory that keeps threads apart, not their order.
+    #[error("the failure was found under --model {0}: no breakpoint keeps a store in its buffer")]
+    Buffered(MemoryModel),
     /// Nothing worked.
     #[error("no set of at most three breakpoints showed the failure with real threads")]
     NothingWorks,
@@ -77,6 +80,9 @@ impl Diagnosis for BreakError {
 
 pub fn run(args: &Args) -> Outcome {
     let (bug, subject) = args.subject.load()?;
+    if bug.policy.model.has_buffers() {
+        return Err(BreakError::Buffered(bug.policy.model).into());
+    }
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let finder = Finder::of(&subject)?;

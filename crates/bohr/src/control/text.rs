@@ -1,6 +1,6 @@
 //! A bug in words.
 
-use bohr_event::{FailureKind, Signature};
+use bohr_event::{FailureKind, Signature, spoken};
 use bohr_explore::Verdict;
 use bohr_explore::bug_file::{Bug, Reduced, ThreadLine};
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ pub fn describe_verdict(verdict: &Verdict) -> String {
 fn describe(signature: &Signature, message: &str, threads: &[ThreadLine]) -> String {
     let mut text = headline(signature, message);
     for line in threads.iter().take(SHOWN_THREADS) {
-        let _ = write!(text, "\n  thread {} {}", line.thread, line.doing);
+        let _ = write!(text, "\n  {} {}", spoken(&line.thread), line.doing);
         for frame in line.stack.iter().take(SHOWN_FRAMES) {
             let _ = write!(text, "\n      in {frame}");
         }

@@ -1,8 +1,8 @@
 //! How large a failing run is: the figures that reduction is measured by.
 
 use super::examiner::Base;
-use bohr_event::ThreadIndex;
 use bohr_event::control::{Omissions, Recorded};
+use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_trace::{Record, Writer};
 use std::collections::BTreeSet;
 
@@ -29,7 +29,8 @@ impl Size {
         let omitted: u64 = omitted.map(|one| one.numbers.len() as u64).sum();
         let passes: u64 = blocks.iter().map(|block| block.passes).sum();
         let gates: BTreeSet<_> = blocks.iter().map(|block| block.gate).collect();
-        let there = |path: &&_| !without.threads.contains(path);
+        let there =
+            |path: &&ThreadPath| path.buffer_of().is_none() && !without.threads.contains(path);
         Size {
             threads: run.threads.iter().filter(there).count() as u64,
             events: run.steps.len() as u64,

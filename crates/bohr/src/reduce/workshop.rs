@@ -108,10 +108,7 @@ impl<'w> Workshop<'w> {
 
     /// The run as it was found.
     pub fn execution(&self) -> Execution<'_> {
-        Execution {
-            steps: &self.original.steps,
-            pending: &self.original.pending,
-        }
+        Execution::recorded(&self.original)
     }
 
     /// The size of the best run so far.
@@ -290,10 +287,7 @@ impl Reducer for Workshop<'_> {
     }
 
     fn threads(&self) -> Vec<ThreadPath> {
-        let execution = Execution {
-            steps: &self.best.run.steps,
-            pending: &self.best.run.pending,
-        };
+        let execution = Execution::recorded(&self.best.run);
         let suspected = suspects(execution).into_iter();
         let mut order: Vec<&ThreadPath> = suspected
             .filter_map(|thread| self.best.run.threads.get(thread.position()))
@@ -302,7 +296,8 @@ impl Reducer for Workshop<'_> {
         // Those that never came to run.
         let idle = self.best.run.threads.iter();
         order.extend(idle.filter(|path| !known.contains(path)));
-        let there = |path: &&ThreadPath| !self.without.threads.contains(path);
+        let there =
+            |path: &&ThreadPath| path.buffer_of().is_none() && !self.without.threads.contains(path);
         order.into_iter().filter(there).cloned().collect()
     }
 

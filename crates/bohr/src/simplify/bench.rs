@@ -68,10 +68,7 @@ impl<'b, 't> Bench<'b, 't> {
         else {
             return Ok(None);
         };
-        let cost = cost(Execution {
-            steps: &run.steps,
-            pending: &run.pending,
-        })?;
+        let cost = cost(Execution::recorded(&run))?;
         Ok(Some(Failing {
             schedule: run.schedule,
             cost,
