@@ -15,7 +15,7 @@ const MOST_STEPS: u32 = 10_000;
 /// What an expression may ask for. What is not known ends its evaluation.
 pub struct Surroundings<'s, 'a> {
     pub registers: &'s Registers,
-    pub memory: &'s Memory<'a>,
+    pub memory: &'s Memory<'s>,
     /// The canonical address of the frame.
     pub frame: Option<u64>,
     /// What the function's own expression says about its frame.
@@ -26,6 +26,8 @@ pub struct Surroundings<'s, 'a> {
     pub thread_local: Option<u64>,
     /// For addresses by number.
     pub addresses: Option<(&'s DebugAddr<Bytes<'a>>, DebugAddrBase<usize>)>,
+    /// What an expression was when the function was called.
+    pub at_entry: &'s dyn Fn(Expression<Bytes<'a>>) -> Option<u64>,
     /// The types that values can have, by their place in the unit.
     pub base_type: &'s dyn Fn(UnitOffset) -> Option<ValueType>,
 }
@@ -104,8 +106,10 @@ impl<'a> Surroundings<'_, 'a> {
                 EvaluationResult::RequiresBaseType(offset) => {
                     evaluation.resume_with_base_type((self.base_type)(offset)?)
                 }
-                // What a parameter was when the function began is in the caller's
-                // registers, and nobody has kept them.
+                EvaluationResult::RequiresEntryValue(expression) => {
+                    let value = (self.at_entry)(expression)?;
+                    evaluation.resume_with_entry_value(Value::Generic(value))
+                }
                 _ => return None,
             }
             .ok()?;

@@ -246,6 +246,7 @@ impl<'s, 'a> Tables<'s, 'a> {
             bias: self.loaded.bias,
             thread_local: None,
             addresses: None,
+            at_entry: &|_| None,
             base_type: &|_| None,
         };
         let evaluate = |expression: &UnwindExpression<usize>, initial| {

@@ -12,6 +12,7 @@ pub use values::Value;
 use crate::{Frame, Loaded, Memory, expression::Bytes};
 use gimli::{Dwarf, DwarfSections, LittleEndian, Unit};
 use object::{Object, ObjectSection};
+use scopes::Scope;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -104,10 +105,12 @@ impl<'d> Information<'d> {
             .map_or_else(Vec::new, |lines| places::calls(lines, address))
     }
 
-    /// The variables that the frame's function has at this place, those of inner
-    /// blocks first.
+    /// The variables that the function of the first of these frames has at its place,
+    /// those of inner blocks first. The others are its callers, who may know what
+    /// they have called it with.
     #[must_use]
-    pub fn variables(&self, frame: &Frame, memory: &Memory<'d>) -> Vec<Variable> {
-        scopes::variables(self, frame, memory).unwrap_or_default()
+    pub fn variables(&self, frames: &[Frame], memory: &Memory<'d>) -> Vec<Variable> {
+        let scope = Scope::new(self, frames, memory);
+        scope.map_or_else(Vec::new, |scope| scope.variables())
     }
 }

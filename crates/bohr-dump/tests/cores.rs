@@ -88,6 +88,20 @@ fn stacks_are_those_of_gdb() {
     }
 }
 
+/// What optimised code does not keep, its callers may know.
+#[test]
+fn parameters_by_the_word_of_the_caller() {
+    for version in ["-gdwarf-5", "-gdwarf-4"] {
+        let crashed = Crashed::new("forgotten.c", &["-O2", version, "-ggdb"]);
+        let told = crashed.told(&crashed.core).expect("a core");
+        contains(
+            &told,
+            "  fail forgotten.c:7\n    other = 7\n    number = 42\n",
+        );
+        contains(&told, "  middle forgotten.c:11\n    number = 41\n");
+    }
+}
+
 #[test]
 fn a_call_of_nothing_has_a_caller() {
     let crashed = Crashed::new("nowhere.c", &["-O0"]);

@@ -31,69 +31,116 @@ pub struct Variable {
     pub value: Value,
 }
 
-/// The variables of the function at the frame's place, those of inner blocks first.
-pub fn variables(
-    information: &Information<'_>,
-    frame: &Frame,
-    memory: &Memory<'_>,
-) -> Option<Vec<Variable>> {
-    let place = frame.instruction().wrapping_sub(information.bias);
-    let number = information.unit_at(place)?;
-    let unit = &information.units[number];
-    let scope = Scope {
-        information,
-        number,
-        unit,
-        place,
-        frame,
-        memory,
-    };
-    let function = scope.function()?;
-    let base = scope.frame_base(&function);
-    let mut found = Vec::new();
-    let mut tree = unit.entries_tree(Some(function.offset())).ok()?;
-    scope.collect(tree.root().ok()?, base, 0, &mut found);
-    found.reverse();
-    Some(found)
-}
-
-struct Scope<'v, 'd> {
+/// A function that is being executed.
+pub struct Scope<'v, 'd> {
     information: &'v Information<'d>,
     number: usize,
     unit: &'v Unit<Bytes<'d>>,
+    function: Entry<'d>,
     /// In the file.
     place: u64,
     frame: &'v Frame,
+    /// Who called it.
+    callers: &'v [Frame],
     memory: &'v Memory<'v>,
 }
 
-impl<'d> Scope<'_, 'd> {
-    fn covers(&self, entry: &Entry<'d>) -> bool {
-        let Ok(mut ranges) = self.information.dwarf.die_ranges(self.unit, entry) else {
-            return false;
-        };
-        while let Ok(Some(range)) = ranges.next() {
-            if (range.begin..range.end).contains(&self.place) {
-                return true;
-            }
-        }
-        false
+impl<'v, 'd> Scope<'v, 'd> {
+    /// Of the first of these frames. `None` if nothing is known of its code.
+    pub fn new(
+        information: &'v Information<'d>,
+        frames: &'v [Frame],
+        memory: &'v Memory<'v>,
+    ) -> Option<Scope<'v, 'd>> {
+        let (frame, callers) = frames.split_first()?;
+        let place = frame.instruction().wrapping_sub(information.bias);
+        let number = information.unit_at(place)?;
+        let unit = &information.units[number];
+        Some(Scope {
+            information,
+            number,
+            unit,
+            function: function(information, unit, place)?,
+            place,
+            frame,
+            callers,
+            memory,
+        })
     }
 
-    /// The function whose code is here.
-    fn function(&self) -> Option<Entry<'d>> {
-        let mut entries = self.unit.entries();
-        while let Ok(Some(entry)) = entries.next_dfs() {
-            if entry.tag() == gimli::DW_TAG_subprogram && self.covers(entry) {
-                return Some(entry.clone());
+    /// Its variables at this place, those of inner blocks first.
+    pub fn variables(&self) -> Vec<Variable> {
+        let base = self.frame_base();
+        let mut found = Vec::new();
+        if let Ok(mut tree) = self.unit.entries_tree(Some(self.function.offset()))
+            && let Ok(root) = tree.root()
+        {
+            self.collect(root, base, 0, &mut found);
+        }
+        found.reverse();
+        found
+    }
+
+    fn covers(&self, entry: &Entry<'d>) -> bool {
+        covers(self.information, self.unit, entry, self.place)
+    }
+
+    /// What an expression was when this function was called, by the word of its
+    /// caller (DWARF 5, section 3.4).
+    fn at_entry(&self, expression: &Expression<Bytes<'d>>) -> Option<u64> {
+        let caller = Scope::new(self.information, self.callers, self.memory)?;
+        let site = caller.call_site()?;
+        let parameters = self.information.below(TypeId {
+            unit: caller.number,
+            offset: site,
+        });
+        let is_meant = |entry: &Entry<'d>| match entry.attr_value(gimli::DW_AT_location) {
+            Some(AttributeValue::Exprloc(location)) => location.0 == expression.0,
+            _ => false,
+        };
+        let (_, parameter) = parameters.iter().find(|(_, entry)| is_meant(entry))?;
+        let value = [gimli::DW_AT_call_value, gimli::DW_AT_GNU_call_site_value]
+            .into_iter()
+            .find_map(|name| parameter.attr_value(name))?;
+        let AttributeValue::Exprloc(value) = value else {
+            return None;
+        };
+        let base = caller.frame_base();
+        caller.with_surroundings(base, |surroundings| {
+            surroundings.number(value, caller.unit.encoding(), None)
+        })
+    }
+
+    /// The description of the call that this function is in.
+    fn call_site(&self) -> Option<UnitOffset> {
+        let behind = self.frame.place().wrapping_sub(self.information.bias);
+        let mut tree = self.unit.entries_tree(Some(self.function.offset())).ok()?;
+        let mut waiting = vec![tree.root().ok()?.entry().offset()];
+        while let Some(offset) = waiting.pop() {
+            let unit = self.number;
+            for (offset, entry) in self.information.below(TypeId { unit, offset }) {
+                let address = match entry.tag() {
+                    gimli::DW_TAG_call_site => entry.attr_value(gimli::DW_AT_call_return_pc),
+                    gimli::DW_TAG_GNU_call_site => entry.attr_value(gimli::DW_AT_low_pc),
+                    gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine => {
+                        waiting.push(offset);
+                        None
+                    }
+                    _ => None,
+                };
+                let dwarf = &self.information.dwarf;
+                let address = address.map(|value| dwarf.attr_address(self.unit, value));
+                if matches!(address, Some(Ok(Some(address))) if address == behind) {
+                    return Some(offset);
+                }
             }
         }
         None
     }
 
-    fn frame_base(&self, function: &Entry<'d>) -> Option<u64> {
-        let AttributeValue::Exprloc(expression) = function.attr_value(gimli::DW_AT_frame_base)?
-        else {
+    fn frame_base(&self) -> Option<u64> {
+        let base = self.function.attr_value(gimli::DW_AT_frame_base)?;
+        let AttributeValue::Exprloc(expression) = base else {
             return None;
         };
         self.with_surroundings(None, |surroundings| {
@@ -104,7 +151,7 @@ impl<'d> Scope<'_, 'd> {
     fn with_surroundings<R>(
         &self,
         frame_base: Option<u64>,
-        action: impl FnOnce(&Surroundings<'_, '_>) -> R,
+        action: impl FnOnce(&Surroundings<'_, 'd>) -> R,
     ) -> R {
         let base_type = |offset: UnitOffset| {
             let entry = self.unit.entry(offset).ok()?;
@@ -118,6 +165,7 @@ impl<'d> Scope<'_, 'd> {
             bias: self.information.bias,
             thread_local: None,
             addresses: Some((&self.information.dwarf.debug_addr, self.unit.addr_base)),
+            at_entry: &|expression| self.at_entry(&expression),
             base_type: &base_type,
         })
     }
@@ -243,4 +291,36 @@ impl<'d> Scope<'_, 'd> {
             Location::Empty | Location::ImplicitPointer { .. } => None,
         }
     }
+}
+
+/// The function whose code is at this place of the file.
+fn function<'d>(
+    information: &Information<'d>,
+    unit: &Unit<Bytes<'d>>,
+    place: u64,
+) -> Option<Entry<'d>> {
+    let mut entries = unit.entries();
+    while let Ok(Some(entry)) = entries.next_dfs() {
+        if entry.tag() == gimli::DW_TAG_subprogram && covers(information, unit, entry, place) {
+            return Some(entry.clone());
+        }
+    }
+    None
+}
+
+fn covers<'d>(
+    information: &Information<'d>,
+    unit: &Unit<Bytes<'d>>,
+    entry: &Entry<'d>,
+    place: u64,
+) -> bool {
+    let Ok(mut ranges) = information.dwarf.die_ranges(unit, entry) else {
+        return false;
+    };
+    while let Ok(Some(range)) = ranges.next() {
+        if (range.begin..range.end).contains(&place) {
+            return true;
+        }
+    }
+    false
 }

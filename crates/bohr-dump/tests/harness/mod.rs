@@ -123,7 +123,8 @@ pub fn tell(
     let mut text = String::new();
     for (position, thread) in dump.threads.iter().enumerate() {
         writeln!(text, "thread").expect("room");
-        for frame in stacks.of(&thread.registers) {
+        let frames = stacks.of(&thread.registers);
+        for (depth, frame) in frames.iter().enumerate() {
             let address = frame.instruction();
             let known = information
                 .iter()
@@ -132,7 +133,7 @@ pub fn tell(
                 writeln!(text, "  {:#x}", frame.place()).expect("room");
                 continue;
             };
-            for call in known.calls(&frame) {
+            for call in known.calls(frame) {
                 let name = call.function.unwrap_or_default();
                 let file = call.file.unwrap_or_default();
                 let file = file.rsplit('/').next().unwrap_or_default();
@@ -140,7 +141,7 @@ pub fn tell(
                 writeln!(text, "  {name} {file}:{line}").expect("room");
             }
             if position == 0 && own.as_ref() == Some(&object.path) {
-                for variable in known.variables(&frame, &dump.memory) {
+                for variable in known.variables(&frames[depth..], &dump.memory) {
                     writeln!(text, "    {} = {}", variable.name, variable.value).expect("room");
                 }
             }

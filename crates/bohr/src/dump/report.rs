@@ -115,8 +115,10 @@ impl Teller<'_, '_> {
     fn thread(&self, position: usize) -> ThreadReport {
         let thread = &self.dump.threads[position];
         let frames = self.stacks.of(&thread.registers);
-        let told = frames.iter().take(MOST_FRAMES);
-        let told: Vec<FrameReport> = told.flat_map(|frame| self.frame(frame)).collect();
+        let told = 0..frames.len().min(MOST_FRAMES);
+        let told: Vec<FrameReport> = told
+            .flat_map(|depth| self.frame(&frames[depth..]))
+            .collect();
         ThreadReport {
             number: thread.number,
             failed: position == 0 && self.dump.fault.is_some(),
@@ -139,8 +141,11 @@ impl Teller<'_, '_> {
         Some(WaitReport { wait, name })
     }
 
-    /// A frame, with what was inlined into it before it.
-    fn frame(&self, frame: &Frame) -> Vec<FrameReport> {
+    /// The first of these frames, with what was inlined into it before it.
+    fn frame(&self, frames: &[Frame]) -> Vec<FrameReport> {
+        let Some(frame) = frames.first() else {
+            return Vec::new();
+        };
         let address = frame.instruction();
         let known = self
             .information
@@ -154,7 +159,7 @@ impl Teller<'_, '_> {
             });
         }
         let mut variables = known.map_or_else(Vec::new, |(_, known)| {
-            known.variables(frame, &self.dump.memory)
+            known.variables(frames, &self.dump.memory)
         });
         let report = |call: Call| FrameReport {
             address: frame.place(),
