@@ -1,20 +1,38 @@
 //! Variables by name, with their types and values, from debug information.
 
+mod comparison;
+mod globals;
 mod places;
 mod scopes;
 mod types;
 mod values;
 
+pub use comparison::{Comparison, Difference, Side};
 pub use places::Call;
-pub use scopes::Variable;
-pub use values::Value;
+pub use values::{Unknown, Value};
 
 use crate::{Frame, Loaded, Memory, expression::Bytes};
 use gimli::{Dwarf, DwarfSections, LittleEndian, Unit};
 use object::{Object, ObjectSection};
-use scopes::Scope;
+use scopes::{Held, Scope};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::ops::Range;
+use values::Reader;
+
+/// A variable of a function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// The name of its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether it is a parameter.
+    pub is_parameter: bool,
+    /// What it was.
+    pub value: Value,
+}
 
 /// The sections of an object's debug information, unpacked where they were packed.
 pub struct Sections<'a>(DwarfSections<Cow<'a, [u8]>>);
@@ -110,6 +128,28 @@ impl<'d> Information<'d> {
     /// they have called it with.
     #[must_use]
     pub fn variables(&self, frames: &[Frame], memory: &Memory<'d>) -> Vec<Variable> {
+        let reader = Reader {
+            information: self,
+            memory,
+        };
+        let variable = |held: Held| Variable {
+            value: match &held.bytes {
+                Ok(bytes) => reader.value(held.kind, bytes),
+                Err(reason) => Value::Unknown(*reason),
+            },
+            kind: self
+                .resolve(held.kind)
+                .map_or_else(|| String::from("?"), |kind| kind.name),
+            name: held.name,
+            is_parameter: held.is_parameter,
+        };
+        self.held(frames, memory)
+            .into_iter()
+            .map(variable)
+            .collect()
+    }
+
+    fn held(&self, frames: &[Frame], memory: &Memory<'_>) -> Vec<Held> {
         let scope = Scope::new(self, frames, memory);
         scope.map_or_else(Vec::new, |scope| scope.variables())
     }

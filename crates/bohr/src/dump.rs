@@ -1,16 +1,18 @@
 //! `bohr core`: what a core file tells of a failure that nobody has recorded.
 
+mod comparing;
 mod files;
 mod likeness;
 mod report;
 mod text;
 
 use crate::outcome::{Failure, Outcome};
-use bohr_dump::{Dump, loaded, unpack};
+use bohr_dump::{Dump, Loaded, loaded, unpack};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::likeness::Likeness;
 use files::Files;
 use report::Report;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -23,6 +25,7 @@ const LARGEST: u64 = 64 << 30;
 Examples:
   bohr core core.1234
   bohr core core.1234.zst --program build/server --json
+  bohr core core.1234 --against good.core
   bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
 
@@ -36,6 +39,10 @@ pub struct Args {
     /// The program that left it, if it is not where it was.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Another core of the same program, from a good run: tells which variables differ,
+    /// by the paths that lead to them.
+    #[arg(long, value_name = "CORE")]
+    against: Option<PathBuf>,
     /// One object on standard output; docs/json/core.md tells its fields.
     #[arg(long)]
     json: bool,
@@ -56,25 +63,45 @@ impl Diagnosis for Unreadable {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let report = examine(&args.core, args.program.as_deref())?;
-    match args.json {
-        true => println!(
-            "{}",
-            serde_json::to_string_pretty(&report).unwrap_or_default()
-        ),
-        false => print!("{}", text::text(&report)),
+    let program = args.program.as_deref();
+    match &args.against {
+        Some(other) => {
+            let comparison = comparing::compare(&args.core, other, program)?;
+            tell(args, &comparison, comparing::text);
+        }
+        None => tell(args, &examine(&args.core, program)?, text::text),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a core with the files that belong to it.
-fn examine(core: &Path, program: Option<&Path>) -> Result<Report, Failure> {
+fn tell<T: Serialize>(args: &Args, content: &T, text: impl Fn(&T) -> String) {
+    match args.json {
+        true => println!(
+            "{}",
+            serde_json::to_string_pretty(content).unwrap_or_default()
+        ),
+        false => print!("{}", text(content)),
+    }
+}
+
+/// Opens a core with the files that belong to it.
+fn opened<R>(
+    core: &Path,
+    program: Option<&Path>,
+    action: impl FnOnce(&Dump<'_>, &[Loaded<'_>], &Files) -> R,
+) -> Result<R, Failure> {
     let bytes = read(core)?;
     let bytes = unpack(&bytes, LARGEST)?;
     let mut dump = Dump::read(&bytes)?;
     let files = Files::find(&dump, program)?;
     let objects = loaded::load(&mut dump, &files.available())?;
-    Ok(Report::of(&dump, &objects, files.missing()))
+    Ok(action(&dump, &objects, &files))
+}
+
+fn examine(core: &Path, program: Option<&Path>) -> Result<Report, Failure> {
+    opened(core, program, |dump, objects, files| {
+        Report::of(dump, objects, files.missing())
+    })
 }
 
 /// The failure that left a core of this program.

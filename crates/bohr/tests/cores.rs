@@ -104,6 +104,39 @@ fn the_deadlock_that_left_a_core_is_hunted() {
     );
 }
 
+/// By the paths that lead to them, wherever they lie.
+#[test]
+fn what_differs_from_a_good_run() {
+    let folder = Folder::with("shelves", &["-O0"]);
+    crash(&folder, "");
+    std::fs::rename(folder.path("left.core"), folder.path("good.core")).expect("a core");
+    crash(&folder, "other");
+    let words = ["core", "left.core", "--against", "good.core", "--json"];
+    let told = folder.bohr(&words).expect(0).json();
+    let differences = told["differences"].as_array().expect("a list");
+    let mut paths: Vec<&str> = differences
+        .iter()
+        .filter_map(|one| one["path"].as_str())
+        .collect();
+    paths.sort_unstable();
+    let expected = [
+        "finish::rest",
+        "main::book->lent",
+        "main::book->title",
+        "main::count",
+        "shelves[1].books->next->next->year",
+        "shelves[1].counts[2]",
+        "shelves[1].height",
+        "shelves[3].books",
+        "visits",
+    ];
+    assert_eq!(paths, expected, "{told}");
+    assert_eq!(told["cut_short"], false);
+    let words = ["core", "left.core", "--against", "left.core"];
+    let text = folder.bohr(&words).expect(0).text();
+    assert!(text.contains(" values compared, 0 differ"), "{text}");
+}
+
 #[test]
 fn what_is_no_core() {
     let folder = Folder::with("lost_update", &[]);

@@ -1,34 +1,28 @@
 //! Which variables there are at a place, and where each is kept.
 
 use super::{
-    Information, Value,
+    Information,
     types::{Entry, TypeId},
-    values::{Reader, Unknown},
+    values::Unknown,
 };
 use crate::{
     Frame, Memory,
     expression::{Bytes, Surroundings},
 };
 use gimli::{AttributeValue, Expression, Location, Piece, Unit, UnitOffset, ValueType};
-use serde::Serialize;
 
 /// Blocks inside blocks.
 const DEEPEST: usize = 64;
 /// Bytes of a variable that are read; arrays may be larger.
 const MOST_BYTES: u64 = 1 << 16;
 
-/// A variable of a function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Variable {
-    /// Its name.
+/// A variable of a function, and what is kept of it.
+#[derive(Clone, Debug)]
+pub struct Held {
     pub name: String,
-    /// The name of its type.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Whether it is a parameter.
+    pub kind: TypeId,
     pub is_parameter: bool,
-    /// What it was.
-    pub value: Value,
+    pub bytes: Result<Vec<u8>, Unknown>,
 }
 
 /// A function that is being executed.
@@ -69,7 +63,7 @@ impl<'v, 'd> Scope<'v, 'd> {
     }
 
     /// Its variables at this place, those of inner blocks first.
-    pub fn variables(&self) -> Vec<Variable> {
+    pub fn variables(&self) -> Vec<Held> {
         let base = self.frame_base();
         let mut found = Vec::new();
         if let Ok(mut tree) = self.unit.entries_tree(Some(self.function.offset()))
@@ -176,7 +170,7 @@ impl<'v, 'd> Scope<'v, 'd> {
         node: gimli::EntriesTreeNode<'_, '_, Bytes<'d>>,
         base: Option<u64>,
         depth: usize,
-        found: &mut Vec<Variable>,
+        found: &mut Vec<Held>,
     ) {
         let mut children = node.children();
         let mut inner = Vec::new();
@@ -204,7 +198,7 @@ impl<'v, 'd> Scope<'v, 'd> {
         }
     }
 
-    fn variable(&self, entry: &Entry<'d>, base: Option<u64>) -> Option<Variable> {
+    fn variable(&self, entry: &Entry<'d>, base: Option<u64>) -> Option<Held> {
         // What was inlined says its name elsewhere.
         let origin = self
             .information
@@ -212,36 +206,28 @@ impl<'v, 'd> Scope<'v, 'd> {
             .and_then(|id| Some((id.unit, self.information.entry(id)?)));
         let (unit, described) = origin.unwrap_or_else(|| (self.number, entry.clone()));
         let name = self.information.name_of(unit, &described)?;
-        let id = self.information.type_of(unit, &described)?;
-        let kind = self.information.resolve(id);
-        Some(Variable {
+        let kind = self.information.type_of(unit, &described)?;
+        Some(Held {
             name,
             is_parameter: entry.tag() == gimli::DW_TAG_formal_parameter,
-            value: self.value(entry, id, base),
-            kind: kind.map_or_else(|| String::from("?"), |kind| kind.name),
+            bytes: self.content(entry, kind, base),
+            kind,
         })
     }
 
-    fn value(&self, entry: &Entry<'d>, kind: TypeId, base: Option<u64>) -> Value {
-        let reader = Reader {
-            information: self.information,
-            memory: self.memory,
-        };
-        let Some(size) = self.information.resolve(kind).map(|kind| kind.size) else {
-            return Value::Unknown(Unknown::Type);
-        };
+    fn content(
+        &self,
+        entry: &Entry<'d>,
+        kind: TypeId,
+        base: Option<u64>,
+    ) -> Result<Vec<u8>, Unknown> {
+        let kind = self.information.resolve(kind).ok_or(Unknown::Type)?;
         if let Some(constant) = super::types::number(entry, gimli::DW_AT_const_value) {
-            return reader.value(kind, &constant.to_le_bytes());
+            return Ok(constant.to_le_bytes().to_vec());
         }
-        let size = size.min(MOST_BYTES);
-        match self
-            .expression(entry)
-            .map(|found| self.bytes(found, size, base))
-        {
-            Some(Some(bytes)) => reader.value(kind, &bytes),
-            Some(None) => Value::Unknown(Unknown::Memory),
-            None => Value::Unknown(Unknown::OptimisedOut),
-        }
+        let expression = self.expression(entry).ok_or(Unknown::OptimisedOut)?;
+        let bytes = self.bytes(expression, kind.size.min(MOST_BYTES), base);
+        bytes.ok_or(Unknown::Memory)
     }
 
     /// Where the variable is while the thread is here.

@@ -12,7 +12,7 @@ const MOST_NAMES: usize = 32;
 const MOST_MEMBERS: usize = 4096;
 
 /// Where a type is described.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId {
     pub unit: usize,
     pub offset: UnitOffset,
@@ -21,6 +21,8 @@ pub struct TypeId {
 /// A type.
 #[derive(Clone, Debug)]
 pub struct Type {
+    /// Where it is described, behind all of its names.
+    pub id: TypeId,
     /// By the name that the source uses.
     pub name: String,
     /// In bytes.
@@ -126,7 +128,12 @@ impl<'d> Information<'d> {
                 _ => {
                     let (size, shape) = self.shape(id, &entry)?;
                     let name = name.unwrap_or_else(|| String::from(word_for(entry.tag())));
-                    return Some(Type { name, size, shape });
+                    return Some(Type {
+                        id,
+                        name,
+                        size,
+                        shape,
+                    });
                 }
             }
         }

@@ -173,7 +173,7 @@ impl Reader<'_, '_> {
     }
 
     /// A member as a number without a sign.
-    fn number(&self, member: &Member, bytes: &[u8]) -> Option<u64> {
+    pub fn number(&self, member: &Member, bytes: &[u8]) -> Option<u64> {
         let (first, count) = match member.bits {
             Some(bits) => bits,
             None => (

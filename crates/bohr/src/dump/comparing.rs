@@ -1,0 +1,133 @@
+//! Two cores of one program, compared: what is not as it was in the good one.
+
+use super::opened;
+use crate::outcome::Failure;
+use bohr_dump::variables::{Comparison, Information, Sections, Side};
+use bohr_dump::{Dump, Frame, Loaded, Stacks, loaded};
+use bohr_event::{Diagnosis, Fault};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Differences that are told to people; `--json` has them all.
+const MOST: usize = 60;
+
+/// Why two cores cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum Incomparable {
+    /// A core whose program is not at hand.
+    #[error("the program of the core {0} is not to be found")]
+    NoProgram(String),
+    /// They are not of one program.
+    #[error("the cores are of two programs: {0} and {1}")]
+    OtherProgram(String, String),
+}
+
+impl Diagnosis for Incomparable {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(String::from(
+            "give the build that both are of: bohr core CORE --against OTHER --program PROGRAM",
+        ))
+    }
+}
+
+/// Compares a core with another one.
+pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comparison, Failure> {
+    opened(core, program, |left, left_objects, _| {
+        opened(other, program, |right, right_objects, _| {
+            let own = program_of(left, left_objects, core)?;
+            let others = program_of(right, right_objects, other)?;
+            if own.path != others.path && program.is_none() {
+                let (own, others) = (own.path.clone(), others.path.clone());
+                return Err(Incomparable::OtherProgram(own, others).into());
+            }
+            let sections = [Sections::of(own), Sections::of(others)];
+            let information = [
+                Information::read(&sections[0], own.bias),
+                Information::read(&sections[1], others.bias),
+            ];
+            let stacks = Stacks::new(&left.memory, left_objects);
+            let frames = stacks.of(&left.threads[0].registers);
+            let like = most_alike(&frames, own.bias, right, right_objects, others.bias);
+            Ok(Comparison::of(
+                Side {
+                    information: &information[0],
+                    memory: &left.memory,
+                    frames: &frames,
+                },
+                Side {
+                    information: &information[1],
+                    memory: &right.memory,
+                    frames: &like,
+                },
+            ))
+        })?
+    })?
+}
+
+fn program_of<'o, 'a>(
+    dump: &Dump<'_>,
+    objects: &'o [Loaded<'a>],
+    core: &Path,
+) -> Result<&'o Loaded<'a>, Failure> {
+    let path = loaded::program(dump);
+    let found = objects.iter().find(|object| Some(&*object.path) == path);
+    Ok(found.ok_or_else(|| Incomparable::NoProgram(core.display().to_string()))?)
+}
+
+/// Of the other core's stacks, the one that has the most calls in common with this.
+fn most_alike(
+    frames: &[Frame],
+    bias: u64,
+    other: &Dump<'_>,
+    objects: &[Loaded<'_>],
+    other_bias: u64,
+) -> Vec<Frame> {
+    let stacks = Stacks::new(&other.memory, objects);
+    let all = other
+        .threads
+        .iter()
+        .map(|thread| stacks.of(&thread.registers));
+    let common = |stack: &Vec<Frame>| {
+        let places = |frames: &[Frame], bias: u64| -> Vec<u64> {
+            let outermost_first = frames.iter().rev();
+            outermost_first
+                .map(|frame| frame.place().wrapping_sub(bias))
+                .collect()
+        };
+        let (own, others) = (places(frames, bias), places(stack, other_bias));
+        own.iter()
+            .zip(&others)
+            .take_while(|(one, other)| one == other)
+            .count()
+    };
+    // The first of several.
+    let mut best: Option<(usize, Vec<Frame>)> = None;
+    for stack in all {
+        let count = common(&stack);
+        if best.as_ref().is_none_or(|(most, _)| count > *most) {
+            best = Some((count, stack));
+        }
+    }
+    best.map_or_else(Vec::new, |(_, stack)| stack)
+}
+
+/// What came of it, for people.
+pub fn text(comparison: &Comparison) -> String {
+    let count = comparison.differences.len();
+    let mut text = format!("{} values compared, {count} differ\n", comparison.values);
+    for difference in comparison.differences.iter().take(MOST) {
+        let (left, right) = (&difference.left, &difference.right);
+        let _ = writeln!(text, "  {} = {left}, in the other {right}", difference.path);
+    }
+    if count > MOST {
+        let _ = writeln!(text, "  … {} more", count - MOST);
+    }
+    if comparison.cut_short {
+        text.push_str("note: there is more than was compared\n");
+    }
+    text
+}
