@@ -11,9 +11,17 @@ use std::path::{Path, PathBuf};
 /// The file has no name until it is complete, so that a kill leaves nothing
 /// behind; where the file system cannot do that, it has a temporary one.
 ///
+/// What is no file, such as a device or a pipe, is written to as it is; of a link its
+/// target is meant.
+///
 /// # Errors
 /// As the file system has them.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let target = std::fs::canonicalize(path);
+    let path = target.as_deref().unwrap_or(path);
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return std::fs::write(path, bytes);
+    }
     let folder = folder_of(path);
     match nameless(&folder) {
         Ok(mut file) => {
@@ -77,6 +85,28 @@ mod tests {
         write_renamed(folder.path(), &path, b"third").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"third");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_file_stays_what_it_is() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, link) = (folder.path().join("pipe"), folder.path().join("link"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read(pipe).unwrap()
+        });
+        write_whole(&pipe, b"bytes").unwrap();
+        assert_eq!(reader.join().unwrap(), b"bytes");
+        assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        let file = folder.path().join("file");
+        std::fs::write(&file, b"old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_whole(&link, b"new").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
     #[test]

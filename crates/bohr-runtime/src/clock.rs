@@ -65,6 +65,12 @@ impl Clock {
         nanoseconds(time).saturating_sub(self.origin(clock))
     }
 
+    /// The same for calls that refuse a time that is none.
+    pub fn valid_deadline(&self, clock: libc::clockid_t, time: &libc::timespec) -> Option<u64> {
+        let is_valid = (0..1_000_000_000).contains(&time.tv_nsec);
+        is_valid.then(|| self.deadline(clock, time))
+    }
+
     /// A span of time from now on as a deadline.
     pub fn after(&self, span: &libc::timespec) -> u64 {
         self.elapsed.get().saturating_add(nanoseconds(span))

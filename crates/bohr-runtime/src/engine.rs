@@ -15,6 +15,7 @@ use crate::{
     dispatch,
     grant::{GRANT, LAST_PLACE},
     hooks,
+    interpose::cancel,
     objects::OBJECTS,
     outpost, probe,
     record::RECORD,
@@ -293,11 +294,16 @@ impl Engine {
         }
         let woken = waiting::result(thread);
         thread.interrupted.set(false);
-        let in_vain = matches!(woken, Woken::Expired | Woken::Interrupted);
+        // Whoever can be cancelled at any moment does not come back to its call.
+        let leaves = woken == Woken::Cancelled && !thread.cancel.at_point.get();
+        let in_vain = matches!(woken, Woken::Expired | Woken::Interrupted) || leaves;
         self.executed(operation, in_vain);
         thread.wait.set(Wait::Nothing);
         thread.buffer.need.set(Need::Nothing);
         thread.deadline.set(u64::MAX);
+        if leaves {
+            cancel::act();
+        }
         woken
     }
 

@@ -41,6 +41,22 @@ static PENDING: AtomicU64 = AtomicU64::new(0);
 static ACTIONS: CarrierOnly<RefCell<[Option<Action>; COUNT]>> =
     CarrierOnly::new(RefCell::new([None; COUNT]));
 
+/// Signals by which threads of one program call each other; others come from outside,
+/// or are crashes.
+const INTERNAL: [i32; 7] = [
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGURG,
+];
+
+/// There has been a handler of such a signal.
+#[unsafe(link_section = "bohr_hot")]
+static HANDLERS: CarrierOnly<Cell<bool>> = CarrierOnly::new(Cell::new(false));
+
 /// Handlers that run now, one inside the other.
 #[unsafe(link_section = "bohr_hot")]
 static DEPTH: CarrierOnly<Cell<u32>> = CarrierOnly::new(Cell::new(0));
@@ -70,6 +86,7 @@ pub fn action(signal: i32) -> Action {
 /// outside. Crashes are ours in any case.
 pub fn set_action(signal: i32, action: Action) {
     ACTIONS.borrow_mut()[signal as usize] = Some(action);
+    HANDLERS.set(HANDLERS.get() || is_caught(signal) && INTERNAL.contains(&signal));
     if !faults::CRASHES.contains(&signal) {
         match action.sa_sigaction {
             libc::SIG_DFL | libc::SIG_IGN => faults::set_action(signal, action.sa_sigaction, 0),
@@ -82,7 +99,12 @@ pub fn set_action(signal: i32, action: Action) {
     }
 }
 
-/// Whether the program has a handler of its own.
+/// Whether the program has handlers by which threads may call each other.
+pub fn has_handlers() -> bool {
+    HANDLERS.get()
+}
+
+/// Whether the program has a handler of its own for this signal.
 pub fn is_caught(signal: i32) -> bool {
     !matches!(action(signal).sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
 }

@@ -105,6 +105,9 @@ pub struct Thread {
     pub deadline: Cell<u64>,
     /// Somebody has woken it.
     pub woken: Cell<bool>,
+    /// The object that it waited on when a handler began to run in it, and whether
+    /// somebody has woken it since.
+    pub left_at: Cell<(usize, bool)>,
     /// What it carries from its waker: the bit set of a futex, the turn of a barrier.
     pub token: Cell<u64>,
     /// When it began to wait: orders the waiters of one object.
@@ -159,6 +162,17 @@ pub struct Cancel {
 }
 
 impl Cancel {
+    /// Whether the thread could be cancelled where it waits.
+    pub fn is_open(&self) -> bool {
+        let somehow = self.at_point.get() || self.asynchronous.get();
+        somehow && !self.disabled.get() && !self.acting.get()
+    }
+
+    /// Whether the thread is to end where it waits.
+    pub fn takes_effect(&self) -> bool {
+        self.requested.get() && self.is_open()
+    }
+
     /// Whether the thread is to end at its next cancellation point.
     pub fn is_due(&self) -> bool {
         self.requested.get() && !self.disabled.get() && !self.acting.get()
@@ -179,6 +193,7 @@ impl Thread {
             wait: Cell::new(Wait::Nothing),
             deadline: Cell::new(u64::MAX),
             woken: Cell::new(false),
+            left_at: Cell::new((0, false)),
             token: Cell::new(0),
             since: Cell::new(0),
             life: Cell::new(Life::Alive),
@@ -235,10 +250,17 @@ impl Thread {
 
     /// Whether it waits on the object and nobody has woken it yet.
     pub fn awaits(&self, object: usize) -> bool {
-        self.life.get() == Life::Alive
-            && self.wait.get() == Wait::Wake(object)
-            && !self.woken.get()
-            && !self.is_expired()
+        let waits =
+            self.wait.get() == Wait::Wake(object) && !self.woken.get() && !self.is_expired();
+        self.life.get() == Life::Alive && (waits || self.left_at.get() == (object, false))
+    }
+
+    /// Wakes it from its wait on the object.
+    pub fn wake(&self, object: usize) {
+        match self.left_at.get().0 == object {
+            true => self.left_at.set((object, true)),
+            false => self.woken.set(true),
+        }
     }
 
     /// Notes the beginning of a wait.

@@ -5,6 +5,7 @@ use crate::{
     buffers,
     clock::CLOCK,
     engine::{ENGINE, Woken},
+    interpose::cancel,
     layout::{Mutex, ReadWriteLock, Semaphore},
     signals,
     thread::{Life, Thread, Wait},
@@ -24,13 +25,13 @@ pub fn is_possible(thread: &Thread) -> bool {
     let comes = thread.is_expired()
         || thread.interrupted.get()
         || holds(thread, thread.wait.get())
-        || thread.cancel.at_point.get() && thread.cancel.is_due();
+        || thread.cancel.takes_effect();
     comes && thread.buffer.admits() && thread.queue.is_none_or(buffers::is_ready)
 }
 
 /// How the wait of a thread that goes on has ended.
 pub fn result(thread: &Thread) -> Woken {
-    if thread.cancel.at_point.get() && thread.cancel.is_due() {
+    if thread.cancel.takes_effect() {
         Woken::Cancelled
     } else if thread.interrupted.get() && is_in_vain(thread) {
         Woken::Interrupted
@@ -135,12 +136,14 @@ pub fn holder(thread: &Thread) -> Option<ThreadIndex> {
 }
 
 /// Whether the thread waits, in the end, for itself: for somebody who waits for
-/// somebody … who waits for it, none of them for a time only.
+/// somebody … who waits for it, none of them for a time only, and none where somebody
+/// else could call it away. (If nobody does in the end, nobody can go on.)
 pub fn is_in_circle(thread: &Thread) -> bool {
     let mut waiting = thread.index;
     for _ in 0..ENGINE.live_count() {
         let link = ENGINE.thread(waiting);
-        let hopeless = link.deadline.get() == u64::MAX && !is_over(link);
+        let called_away = signals::has_handlers() || cancel::is_used() && link.cancel.is_open();
+        let hopeless = link.deadline.get() == u64::MAX && !is_over(link) && !called_away;
         match holder(link) {
             Some(next) if hopeless && next == thread.index => return true,
             Some(next) if hopeless => waiting = next,

@@ -41,6 +41,11 @@ fn the_rust_standard_library() {
 }
 
 #[test]
+fn threads_that_are_called_away() {
+    Program::compile("called_away.c").always_succeeds(40);
+}
+
+#[test]
 fn raw_futexes() {
     Program::compile("futexes.c").always_succeeds(15);
 }

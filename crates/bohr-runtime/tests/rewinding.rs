@@ -93,6 +93,7 @@ fn lasting_effects_end_the_process() {
         "lost_update.c",
         "hidden.c",
         "rounds.c",
+        "called_away.c",
     ] {
         compare(&Program::compile(name), 30);
     }

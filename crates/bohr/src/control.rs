@@ -65,6 +65,10 @@ pub struct ProgramArgs {
     /// Needs a program built with bohr. Data races are looked for under sc only.
     #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory_model())]
     model: MemoryModel,
+    /// A Rust panic is no failure by itself: only if it ends the program, or what comes
+    /// of it is one.
+    #[arg(long)]
+    allow_panics: bool,
     /// Longest time of a single run, as in 10s or 500ms.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     run_time: Duration,
@@ -220,6 +224,7 @@ impl ProgramArgs {
         subject.policy.spurious_wakes = self.spurious_wakes;
         subject.policy.early_timeouts = self.early_timeouts;
         subject.policy.model = self.model;
+        subject.policy.panics_fail = !self.allow_panics;
         subject.limits.events = self.run_events;
         let milliseconds = self.run_time.as_millis().clamp(1, u128::from(u32::MAX));
         subject.limits.milliseconds = milliseconds as u32;

@@ -9,7 +9,7 @@ use crate::{
     record::RECORD,
     signals::{self, Handled},
     spin::Sample,
-    thread::{Interruptible, Life, Thread},
+    thread::{Interruptible, Life, Thread, Wait},
     unwind::Registers,
     verdict, waiting,
 };
@@ -35,7 +35,13 @@ impl Engine {
             }
             let (since, woken) = (thread.since.get(), thread.woken.get());
             let interruptible = thread.interruptible.replace(Interruptible::Never);
+            // Who has arrived at a barrier is there, whatever handler runs.
+            if let (EventKind::Depart, Wait::Wake(object)) = (pending.operation.kind, wait) {
+                thread.left_at.set((object, woken));
+            }
             let handled = signals::deliver(thread, 0);
+            let (_, left) = thread.left_at.replace((0, false));
+            let woken = woken || left;
             thread.interruptible.set(interruptible);
             thread.begin(wait, deadline, since);
             thread.buffer.need.set(need);

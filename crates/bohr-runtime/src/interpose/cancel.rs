@@ -2,12 +2,13 @@
 
 use super::{caller, interpose};
 use crate::{
+    carrier::CarrierOnly,
     control,
     engine::{ENGINE, operation},
     real::real,
 };
 use bohr_event::EventKind;
-use core::ffi::c_void;
+use core::{cell::Cell, ffi::c_void};
 
 /// What joining a cancelled thread gives: `PTHREAD_CANCELED`.
 const CANCELLED: usize = usize::MAX;
@@ -22,6 +23,14 @@ pub fn act() -> ! {
     // SAFETY: unwinds to the entry of the fiber; the runtime's frames on the
     // way hold nothing to drop.
     unsafe { exit(CANCELLED as *mut c_void) }
+}
+
+/// The program cancels threads, or is prepared for it.
+static USED: CarrierOnly<Cell<bool>> = CarrierOnly::new(Cell::new(false));
+
+/// Whether threads may be cancelled.
+pub fn is_used() -> bool {
+    USED.get()
 }
 
 /// A cancellation point that does not wait.
@@ -43,12 +52,21 @@ interpose! {
             return libc::ESRCH;
         };
         ENGINE.step(operation(EventKind::Signal, target.object(), place));
+        USED.set(true);
         target.cancel.requested.set(true);
         ENGINE.disturb(target);
         if target.index == ENGINE.current().index && target.cancel.asynchronous.get() {
             point();
         }
         0
+    }
+
+    // Cleanup handlers: the macro for C comes down to this.
+    fn __pthread_register_cancel(buffer: *mut c_void) {
+        USED.set(true);
+        let register = real!(fn __pthread_register_cancel(*mut c_void));
+        // SAFETY: passes on what the program passed.
+        unsafe { register(buffer) }
     }
 
     fn pthread_testcancel() {

@@ -81,7 +81,7 @@ pub fn wake_matching(object: usize, most: usize, bits: u64) -> usize {
             ENGINE.choose(ChoiceKind::Waiter, waiters.len() as u32)
         };
         let waiter = waiters.remove(picked as usize);
-        waiter.woken.set(true);
+        waiter.wake(object);
         ENGINE.disturb(waiter);
         count += 1;
     }
@@ -114,8 +114,10 @@ interpose! {
         }
         let place = caller();
         // SAFETY: the program passes a time.
-        let deadline = CLOCK.deadline(clock_of(condition), unsafe { &*time });
-        wait(condition as usize, mutex, place, deadline)
+        match CLOCK.valid_deadline(clock_of(condition), unsafe { &*time }) {
+            Some(deadline) => wait(condition as usize, mutex, place, deadline),
+            None => libc::EINVAL,
+        }
     }
 
     fn pthread_cond_clockwait(
@@ -136,8 +138,10 @@ interpose! {
         }
         let place = caller();
         // SAFETY: the program passes a time.
-        let deadline = CLOCK.deadline(clock, unsafe { &*time });
-        wait(condition as usize, mutex, place, deadline)
+        match CLOCK.valid_deadline(clock, unsafe { &*time }) {
+            Some(deadline) => wait(condition as usize, mutex, place, deadline),
+            None => libc::EINVAL,
+        }
     }
 
     fn pthread_cond_signal(condition: Condition) -> i32 {

@@ -58,6 +58,15 @@ fn try_lock(mutex: Raw) -> i32 {
     }
 }
 
+/// Locks until a deadline; without one, only if nobody has it.
+fn lock_until(mutex: Raw, place: u64, deadline: Option<u64>) -> i32 {
+    let number = ENGINE.current().owner_number.get();
+    match deadline {
+        None if !Mutex::at(mutex as usize).can_be_taken_by(number) => libc::EINVAL,
+        deadline => lock(mutex, place, deadline.unwrap_or(u64::MAX)),
+    }
+}
+
 /// Unlocks.
 pub fn unlock(mutex: Raw, place: u64) -> i32 {
     let number = ENGINE.current().owner_number.get();
@@ -112,8 +121,8 @@ interpose! {
         }
         let place = caller();
         // SAFETY: the program passes a time.
-        let deadline = CLOCK.deadline(libc::CLOCK_REALTIME, unsafe { &*time });
-        lock(mutex, place, deadline)
+        let deadline = CLOCK.valid_deadline(libc::CLOCK_REALTIME, unsafe { &*time });
+        lock_until(mutex, place, deadline)
     }
 
     fn pthread_mutex_clocklock(mutex: Raw, clock: libc::clockid_t, time: *const libc::timespec) -> i32 {
@@ -128,7 +137,7 @@ interpose! {
         }
         let place = caller();
         // SAFETY: the program passes a time.
-        let deadline = CLOCK.deadline(clock, unsafe { &*time });
-        lock(mutex, place, deadline)
+        let deadline = CLOCK.valid_deadline(clock, unsafe { &*time });
+        lock_until(mutex, place, deadline)
     }
 }

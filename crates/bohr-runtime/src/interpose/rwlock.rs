@@ -54,9 +54,15 @@ fn write(lock: Lock, place: u64, deadline: u64) -> i32 {
     }
 }
 
-unsafe fn deadline(clock: libc::clockid_t, time: *const libc::timespec) -> u64 {
+/// Takes the lock by `take` until this time.
+unsafe fn until(
+    clock: libc::clockid_t,
+    time: *const libc::timespec,
+    take: impl FnOnce(u64) -> i32,
+) -> i32 {
     // SAFETY: the program passes a time.
-    CLOCK.deadline(clock, unsafe { &*time })
+    let deadline = CLOCK.valid_deadline(clock, unsafe { &*time });
+    deadline.map_or(libc::EINVAL, take)
 }
 
 interpose! {
@@ -98,8 +104,9 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { real(lock, time) };
         }
+        let place = caller();
         // SAFETY: the program's time.
-        read(lock, caller(), unsafe { deadline(libc::CLOCK_REALTIME, time) })
+        unsafe { until(libc::CLOCK_REALTIME, time, |deadline| read(lock, place, deadline)) }
     }
 
     fn pthread_rwlock_timedwrlock(lock: Lock, time: *const libc::timespec) -> i32 {
@@ -108,8 +115,9 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { real(lock, time) };
         }
+        let place = caller();
         // SAFETY: the program's time.
-        write(lock, caller(), unsafe { deadline(libc::CLOCK_REALTIME, time) })
+        unsafe { until(libc::CLOCK_REALTIME, time, |deadline| write(lock, place, deadline)) }
     }
 
     fn pthread_rwlock_clockrdlock(lock: Lock, clock: libc::clockid_t, time: *const libc::timespec) -> i32 {
@@ -120,8 +128,9 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { real(lock, clock, time) };
         }
+        let place = caller();
         // SAFETY: the program's time.
-        read(lock, caller(), unsafe { deadline(clock, time) })
+        unsafe { until(clock, time, |deadline| read(lock, place, deadline)) }
     }
 
     fn pthread_rwlock_clockwrlock(lock: Lock, clock: libc::clockid_t, time: *const libc::timespec) -> i32 {
@@ -132,8 +141,9 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { real(lock, clock, time) };
         }
+        let place = caller();
         // SAFETY: the program's time.
-        write(lock, caller(), unsafe { deadline(clock, time) })
+        unsafe { until(clock, time, |deadline| write(lock, place, deadline)) }
     }
 
     fn pthread_rwlock_unlock(lock: Lock) -> i32 {

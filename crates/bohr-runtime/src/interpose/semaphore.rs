@@ -31,6 +31,13 @@ fn take(semaphore: Semaphore, place: u64, deadline: u64) -> i32 {
     }
 }
 
+fn take_until(semaphore: Semaphore, place: u64, deadline: Option<u64>) -> i32 {
+    match deadline {
+        Some(deadline) => take(semaphore, place, deadline),
+        None => fail(libc::EINVAL),
+    }
+}
+
 fn real_try(semaphore: Semaphore) -> i32 {
     let try_wait = real!(fn sem_trywait(Semaphore) -> i32);
     // SAFETY: the program's semaphore.
@@ -61,8 +68,8 @@ interpose! {
             return unsafe { wait(semaphore, time) };
         }
         // SAFETY: the program passes a time.
-        let deadline = CLOCK.deadline(libc::CLOCK_REALTIME, unsafe { &*time });
-        take(semaphore, caller(), deadline)
+        let deadline = CLOCK.valid_deadline(libc::CLOCK_REALTIME, unsafe { &*time });
+        take_until(semaphore, caller(), deadline)
     }
 
     fn sem_clockwait(semaphore: Semaphore, clock: libc::clockid_t, time: *const libc::timespec) -> i32 {
@@ -74,8 +81,8 @@ interpose! {
             return unsafe { wait(semaphore, clock, time) };
         }
         // SAFETY: the program passes a time.
-        let deadline = CLOCK.deadline(clock, unsafe { &*time });
-        take(semaphore, caller(), deadline)
+        let deadline = CLOCK.valid_deadline(clock, unsafe { &*time });
+        take_until(semaphore, caller(), deadline)
     }
 
     fn sem_post(semaphore: Semaphore) -> i32 {

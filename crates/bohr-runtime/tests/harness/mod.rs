@@ -74,7 +74,7 @@ impl Program {
         if compiler == "rustc" {
             command.args(["--edition", "2024", "-g", "-O"]);
         } else {
-            command.args(["-g", "-O1", "-pthread", "-Wall", "-Werror"]);
+            command.args(["-g", "-O1", "-pthread", "-Wall", "-Werror", "-lm"]);
         }
         let status = command
             .args(flags)
