@@ -35,6 +35,7 @@ mod schedule;
 mod signature;
 mod thread;
 mod verb;
+mod waiting;
 
 pub use event::{EventKind, MemoryOrder};
 pub use fault::{Diagnosis, Fault};
@@ -44,3 +45,4 @@ pub use run::{Operation, PlaceNumber, ThreadIndex};
 pub use schedule::{Anchor, Choice, ChoiceKind, Schedule, Segment};
 pub use signature::{FailureKind, Frame, Signature};
 pub use thread::{ParsePathError, ThreadPath, spoken};
+pub use waiting::endless_wait;

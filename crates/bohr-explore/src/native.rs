@@ -19,6 +19,7 @@ use board::Board;
 use bohr_event::FailureKind;
 use bohr_event::breakpoint::{BOARD_VARIABLE, Breakpoint, Orders};
 use object::{Object, ObjectSection};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -51,6 +52,7 @@ impl<'a> Native<'a> {
         if subject.models.is_empty() {
             return Err(ExploreError::NotBuiltWithBohr);
         }
+        forbid_core_dumps();
         Ok(Native {
             subject,
             library: find_native()?,
@@ -66,8 +68,8 @@ impl<'a> Native<'a> {
         self
     }
 
-    /// Runs it once with these breakpoints; without any, the program that the
-    /// user built.
+    /// Runs it once with these breakpoints. Without any, it is still the build
+    /// that has room for them: what to compare the cost of breakpoints with.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -77,13 +79,27 @@ impl<'a> Native<'a> {
         voice: Voice,
         limit: Duration,
     ) -> Result<NativeRun, ExploreError> {
-        let board = match breakpoints.is_empty() {
-            true => None,
-            false => Some(Board::new(&Orders {
-                program: self.subject.models[0].identity,
-                breakpoints: breakpoints.to_vec(),
-            })?),
-        };
+        let board = Board::new(&Orders {
+            program: self.subject.models[0].identity,
+            breakpoints: breakpoints.to_vec(),
+        })?;
+        self.run_with(Some(board), voice, limit)
+    }
+
+    /// Runs once what the user built.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn run_plain(&self, voice: Voice, limit: Duration) -> Result<NativeRun, ExploreError> {
+        self.run_with(None, voice, limit)
+    }
+
+    fn run_with(
+        &self,
+        board: Option<Board>,
+        voice: Voice,
+        limit: Duration,
+    ) -> Result<NativeRun, ExploreError> {
         let mut output = tempfile::tempfile().map_err(ServerError::Start)?;
         let mut errors = tempfile::tempfile().map_err(ServerError::Start)?;
         let mut command = self.command(board.as_ref())?;
@@ -115,11 +131,8 @@ impl<'a> Native<'a> {
             Some(_) => &self.subject.target.executable,
             None => &self.plain,
         };
-        // The shell is there to forbid core dumps, a hundred of which fill a disk.
-        let mut command = Command::new("/bin/sh");
+        let mut command = Command::new(program);
         command
-            .args(["-c", "ulimit -c 0; exec \"$0\" \"$@\""])
-            .arg(program)
             .args(
                 invocation
                     .arguments
@@ -148,6 +161,17 @@ impl<'a> Native<'a> {
         command.stdin(crate::server::input(&invocation.input)?);
         Ok(command)
     }
+}
+
+/// A hundred of them fill a disk. Processes pass the limit on to those that they
+/// start.
+fn forbid_core_dumps() {
+    let limit = Rlimit {
+        current: Some(0),
+        ..getrlimit(Resource::Core)
+    };
+    // Less than before is always allowed.
+    let _ = setrlimit(Resource::Core, limit);
 }
 
 fn read(file: &mut File) -> Vec<u8> {

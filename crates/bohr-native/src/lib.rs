@@ -14,6 +14,7 @@ mod condition;
 mod entry;
 mod futex;
 mod meeting;
+mod others;
 mod point;
 mod register;
 mod visits;

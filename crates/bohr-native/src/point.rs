@@ -4,6 +4,7 @@ use crate::board::Counters;
 use crate::condition;
 use crate::futex::{Lock, now, wait, wake};
 use crate::meeting::Meeting;
+use crate::others::{Announced, next_look};
 use crate::visits::VisitsByThread;
 use bohr_event::breakpoint::{Breakpoint, Counter, MOST_SIDES, same_memory};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -194,13 +195,26 @@ impl Point {
     /// The number of the meeting that came of waiting at a place, if any did.
     fn wait(&self, place: usize) -> Option<usize> {
         let state = &self.places[place].state;
-        let deadline = now().saturating_add(self.breakpoint.pause);
-        wait(state, deadline, |state| state != WAITING);
+        wait_for_partners(state, self.breakpoint.pause);
         let last = self.lock.hold(|| state.swap(FREE, Ordering::SeqCst));
         if last == WAITING {
             self.counters.add(Counter::TimedOut);
         }
         last.checked_sub(MET).map(|number| number as usize)
+    }
+}
+
+/// Waits until partners come, the pause is over, or nobody is left who could come.
+fn wait_for_partners(state: &AtomicU32, pause: u64) {
+    let since = now();
+    let deadline = since.saturating_add(pause);
+    let announced = Announced::until(deadline);
+    loop {
+        let slice = next_look(since).min(deadline);
+        let came = wait(state, slice, |state| state != WAITING);
+        if came || now() >= deadline || announced.is_last() {
+            return;
+        }
     }
 }
 

@@ -2,16 +2,9 @@
 //! told by what the system says about its threads. A circle of locks and joins
 //! is a deadlock; whoever waits for anything else waits for a notification.
 
+use bohr_event::endless_wait;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-
-const FUTEX: u64 = 202;
-
-/// Operations of a futex that wait: plain, for bits, for a priority lock.
-const WAITS: [u64; 4] = [0, 9, 6, 13];
-
-/// Bits of an operation that say nothing about waiting.
-const FLAGS: u64 = 128 | 256;
 
 /// Where the C library keeps the owner of a mutex, from the word that threads
 /// wait for.
@@ -79,20 +72,6 @@ fn waiter(task: &std::path::Path) -> Option<Waiter> {
     })
 }
 
-/// The word that a thread waits for without a limit, by the system's line about
-/// its call: the number, then six arguments.
-fn endless_wait(call: &str) -> Option<u64> {
-    let mut words = call.split_whitespace();
-    let number: u64 = words.next()?.parse().ok()?;
-    let hex = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
-    let arguments: Vec<u64> = words.map_while(hex).collect();
-    let [word, operation, _, limit, ..] = arguments[..] else {
-        return None;
-    };
-    let waits = number == FUTEX && WAITS.contains(&(operation & !FLAGS));
-    (waits && limit == 0).then_some(word)
-}
-
 impl Stall {
     /// Looks who waits for whom.
     pub fn of(process: u32, standstill: &Standstill) -> Stall {
@@ -137,18 +116,6 @@ fn circle(edges: &[Option<usize>]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn waits_without_a_limit_are_told_from_the_rest() {
-        let line = "202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffd 0x7f9c";
-        assert_eq!(endless_wait(line), Some(0x7f01));
-        let timed = "202 0x7f01 0x189 0x2 0x7ffe 0x0 0xffffffff 0x7ffd 0x7f9c";
-        assert_eq!(endless_wait(timed), None);
-        let wakes = "202 0x7f01 0x81 0x1 0x0 0x0 0x0 0x7ffd 0x7f9c";
-        assert_eq!(endless_wait(wakes), None);
-        assert_eq!(endless_wait("running"), None);
-        assert_eq!(endless_wait("0 0x3 0x7ffe 0x1 0x0 0x0 0x0 0x7 0x7"), None);
-    }
 
     #[test]
     fn circles_are_found_and_chains_are_not() {

@@ -4,7 +4,7 @@
 use super::artefacts;
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{Found, choices, search};
+use super::search::{choices, search};
 use super::tune::{Step, tune, verify};
 use crate::control::breakpoints::Finder;
 use crate::control::{BugArgs, counter, duration, interruption};
@@ -111,12 +111,9 @@ pub fn run(args: &Args) -> Outcome {
     let found = found.filter(|found| found.measured.failures > 0);
     let found = found.ok_or(BreakError::NothingWorks)?;
     let (found, mut steps) = tune(found, &laboratory, &mut tell_step)?;
-    let (found, further) = verify(found, args.runs, ENOUGH, &laboratory, &mut tell_step)?;
+    let (breakpoints, compared, further) =
+        verify(found, args.runs, ENOUGH, &laboratory, &mut tell_step)?;
     steps.extend(further);
-    let Found {
-        set: breakpoints,
-        measured,
-    } = found;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
     let name = program.file_stem().unwrap_or_default().to_string_lossy();
     let artefacts = match artefacts::write(&name, &breakpoints, &bug, &args.output)? {
@@ -140,8 +137,7 @@ pub fn run(args: &Args) -> Outcome {
             .into_owned(),
         lines: finder.lines(),
         kind: kind(&explained.explanation),
-        measured,
-        normal: laboratory.native(&[], args.runs.min(20), true)?,
+        compared,
         breakpoints,
         steps,
         patch,
@@ -165,6 +161,6 @@ fn tell(args: &Args, report: &Report) -> Result<ExitCode, Failure> {
         true => println!("{}", report.as_json()),
         false => print!("{}", report.as_text()),
     }
-    let enough = report.measured.probability() >= ENOUGH;
+    let enough = report.compared.with.probability() >= ENOUGH;
     Ok(ExitCode::from(u8::from(!enough)))
 }

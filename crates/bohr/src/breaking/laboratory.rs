@@ -22,6 +22,20 @@ pub struct Laboratory<'l, 't> {
     pub limit: Duration,
 }
 
+/// Runs without breakpoints that many runs with them are compared with.
+const COMPARISONS: usize = 25;
+
+/// What runs of three kinds came to.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// With the breakpoints.
+    pub with: Measured,
+    /// The same build without them.
+    pub without: Measured,
+    /// The program as its user built it.
+    pub plain: Measured,
+}
+
 /// What runs under control make of a set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Promise {
@@ -66,6 +80,30 @@ impl Laboratory<'_, '_> {
             }
         }
         Ok(measured)
+    }
+
+    /// Runs natively with and without the breakpoints, by turns, so that whatever
+    /// else the machine does slows both down.
+    pub fn compared(&self, set: &[Expression], runs: usize) -> Result<Compared, Failure> {
+        let found = self.finder.find(set)?;
+        let mut compared = Compared::default();
+        let mut add = |measured: fn(&mut Compared) -> &mut Measured, made: NativeRun| {
+            measured(&mut compared).add(&made, self.is_it(&made));
+        };
+        for run in 0..runs {
+            let made = self.native.run(&found, Voice::Muted, self.limit)?;
+            add(|all| &mut all.with, made);
+            if run % runs.div_ceil(COMPARISONS) == 0 {
+                let made = self.native.run(&[], Voice::Muted, self.limit)?;
+                add(|all| &mut all.without, made);
+                let made = self.native.run_plain(Voice::Muted, self.limit)?;
+                add(|all| &mut all.plain, made);
+            }
+            if !self.trials.go_on() {
+                break;
+            }
+        }
+        Ok(compared)
     }
 
     fn is_it(&self, run: &NativeRun) -> bool {

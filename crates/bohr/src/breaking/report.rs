@@ -1,6 +1,6 @@
 //! What was found, in the form of the paper's Tables 1 and 2.
 
-use super::measured::Measured;
+use super::laboratory::Compared;
 use super::tune::Step;
 use bohr_explain::Explanation;
 use bohr_explore::native::Ending;
@@ -18,9 +18,7 @@ pub struct Report {
     pub kind: &'static str,
     pub breakpoints: Vec<Expression>,
     pub steps: Vec<Step>,
-    pub measured: Measured,
-    /// Runs of the program as it is, without breakpoints.
-    pub normal: Measured,
+    pub compared: Compared,
     pub patch: Option<PathBuf>,
     pub test: Option<PathBuf>,
 }
@@ -37,13 +35,15 @@ pub fn kind(explanation: &Explanation) -> &'static str {
 }
 
 impl Report {
-    /// Time of a run with breakpoints over that of one without.
+    /// Time of a run with breakpoints over that of one without, whole runs of the
+    /// same build; with them, most runs end with the failure.
     pub fn overhead(&self) -> f64 {
-        self.measured.median_time() / self.normal.median_time().max(1e-6)
+        let Compared { with, without, .. } = &self.compared;
+        with.median_time() / without.median_time().max(1e-6)
     }
 
     fn error(&self) -> String {
-        match &self.measured.ending {
+        match &self.compared.with.ending {
             None => "none".to_string(),
             Some(Ending::Exited(0)) => "wrong output".to_string(),
             Some(Ending::Exited(code)) => format!("exit code {code}"),
@@ -63,7 +63,12 @@ impl Report {
         for breakpoint in &self.breakpoints {
             text += &format!("  {breakpoint}\n");
         }
-        let (normal, with) = (self.normal.median_time(), self.measured.median_time());
+        let Compared {
+            with: measured,
+            without,
+            plain,
+        } = &self.compared;
+        let (normal, with) = (without.median_time(), measured.median_time());
         text += &format!(
             "\n{:20} {:>7} {:>10} {:>10} {:>9}  {:14} {:12} {:>5}\n",
             "Benchmark", "LoC", "Normal (s)", "w/ ctr (s)", "Overhead", "Type", "Error", "Prob."
@@ -75,9 +80,9 @@ impl Report {
             (self.overhead() - 1.0) * 100.0,
             self.kind,
             self.error(),
-            self.measured.probability(),
+            measured.probability(),
         );
-        let mean = self.measured.mean_time_to_error();
+        let mean = measured.mean_time_to_error();
         text += &format!(
             "\n{:20} {:>7}  {:12} {:>10} {:>5}\n",
             "Benchmark", "LoC", "Error", "MTTE (s)", "#CBR"
@@ -90,6 +95,11 @@ impl Report {
             mean.map_or("-".to_string(), |mean| format!("{mean:.4}")),
             self.breakpoints.len(),
         );
+        text += &format!(
+            "\nMedian times of whole runs, by turns: with the breakpoints, and of the same build\n\
+             without them. As you built it, the program takes {:.4} s.\n",
+            plain.median_time()
+        );
         for (what, path) in [("patch", &self.patch), ("test", &self.test)] {
             if let Some(path) = path {
                 text += &format!("{what} written to {}\n", path.display());
@@ -100,6 +110,11 @@ impl Report {
 
     /// For programs.
     pub fn as_json(&self) -> Value {
+        let Compared {
+            with: measured,
+            without,
+            plain,
+        } = &self.compared;
         json!({
             "program": self.program,
             "kind": self.kind,
@@ -110,13 +125,14 @@ impl Report {
                 "seconds": step.seconds,
                 "kept": step.kept,
             })).collect::<Vec<_>>(),
-            "runs": self.measured.runs,
-            "failures": self.measured.failures,
-            "hits": self.measured.hits,
-            "probability": self.measured.probability(),
-            "mean_time_to_error": self.measured.mean_time_to_error(),
-            "normal_seconds": self.normal.median_time(),
-            "seconds": self.measured.median_time(),
+            "runs": measured.runs,
+            "failures": measured.failures,
+            "hits": measured.hits,
+            "probability": measured.probability(),
+            "mean_time_to_error": measured.mean_time_to_error(),
+            "normal_seconds": without.median_time(),
+            "plain_seconds": plain.median_time(),
+            "seconds": measured.median_time(),
             "overhead": self.overhead(),
             "error": self.error(),
             "patch_file": self.patch,

@@ -2,7 +2,7 @@
 //! finer predicates (section 6.3), until the failure is near certain and threads
 //! are not held up in vain. Every step is told.
 
-use super::laboratory::Laboratory;
+use super::laboratory::{Compared, Laboratory};
 use super::measured::Measured;
 use super::search::{Found, RUNS};
 use crate::outcome::Failure;
@@ -70,27 +70,28 @@ pub fn verify(
     enough: f64,
     laboratory: &Laboratory<'_, '_>,
     told: &mut dyn FnMut(&Step),
-) -> Result<(Found, Vec<Step>), Failure> {
+) -> Result<(Vec<Expression>, Compared, Vec<Step>), Failure> {
     let mut tuning = Tuning {
         laboratory,
         told,
         steps: Vec::new(),
     };
-    found.measured = laboratory.native(&found.set, runs, true)?;
+    let mut best = laboratory.compared(&found.set, runs)?;
     for pause in [PAUSE].into_iter().chain(PAUSES) {
         let longer = found.set.iter().any(|expression| expression.pause < pause);
-        if found.measured.probability() >= enough || !longer {
+        if best.with.probability() >= enough || !longer {
             continue;
         }
         let set = changed(&found.set, |expression| expression.pause = pause);
-        let measured = laboratory.native(&set, runs, true)?;
-        let kept = measured.probability() > found.measured.probability();
-        tuning.tell(&format!("{runs} runs, pause {pause:?}"), &measured, kept);
+        let compared = laboratory.compared(&set, runs)?;
+        let kept = compared.with.probability() > best.with.probability();
+        let what = format!("{runs} runs, pause {pause:?}");
+        tuning.tell(&what, &compared.with, kept);
         if kept {
-            found = Found { set, measured };
+            (found.set, best) = (set, compared);
         }
     }
-    Ok((found, tuning.steps))
+    Ok((found.set, best, tuning.steps))
 }
 
 struct Tuning<'a, 'l, 't> {

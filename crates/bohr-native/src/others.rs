@@ -1,0 +1,209 @@
+//! Whether any other thread of the process can still come by. One that is held up
+//! in vain costs its whole pause; but when everybody else has ended, waits for
+//! somebody without a limit, or is held up as well, nobody will come, and there is
+//! no use in waiting.
+//!
+//! The kernel knows: what it tells of each thread is read, twice, without
+//! allocating. Whatever cannot be read counts as a thread that can come.
+
+use crate::futex::{now, thread};
+use bohr_event::endless_wait;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Threads that are known to be held up; others count as running.
+const MOST_HELD: usize = 256;
+
+/// How often one looks: at first this often, and less often the longer it takes.
+const SOONEST: u64 = 100_000;
+const LATEST: u64 = 5_000_000;
+
+/// A thread that is held up, and until when; number 0 is nobody's.
+struct Held {
+    thread: AtomicU32,
+    until: AtomicU64,
+}
+
+static HELD: [Held; MOST_HELD] = [const {
+    Held {
+        thread: AtomicU32::new(0),
+        until: AtomicU64::new(0),
+    }
+}; MOST_HELD];
+
+/// Says of this thread, as long as it lives, that it is held up.
+pub struct Announced(Option<&'static Held>, u64);
+
+impl Announced {
+    pub fn until(deadline: u64) -> Announced {
+        let own = thread();
+        let free = HELD.iter().find(|held| {
+            let taken = &held.thread;
+            let won = taken.compare_exchange(0, own, Ordering::SeqCst, Ordering::SeqCst);
+            won.is_ok()
+        });
+        if let Some(held) = free {
+            held.until.store(deadline, Ordering::SeqCst);
+        }
+        Announced(free, deadline)
+    }
+
+    /// Whether nobody else can do anything before somebody who is held up goes on,
+    /// and this thread is the one whose time is over first.
+    pub fn is_last(&self) -> bool {
+        let look = || self.0.and_then(|_| still_life(self.1));
+        match (look(), look()) {
+            (Some(before), Some(after)) => before == after,
+            _ => false,
+        }
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        if let Some(held) = self.0 {
+            held.until.store(0, Ordering::SeqCst);
+            held.thread.store(0, Ordering::SeqCst);
+        }
+    }
+}
+
+/// When to look again, having waited since then.
+pub fn next_look(since: u64) -> u64 {
+    let time = now();
+    let slice = (time.saturating_sub(since) / 4).clamp(SOONEST, LATEST);
+    time.saturating_add(slice)
+}
+
+/// A number for what all other threads do, if none of them can go on by itself;
+/// another one if any of them has done anything in between.
+fn still_life(deadline: u64) -> Option<u64> {
+    let own = thread();
+    let mut sum = Sum::new();
+    let mut buffer = [0; 2048];
+    let tasks = Opened::at(libc::AT_FDCWD, c"/proc/self/task", libc::O_DIRECTORY)?;
+    loop {
+        let length = tasks.entries(&mut buffer)?;
+        if length == 0 {
+            return Some(sum.0);
+        }
+        for name in (Entries {
+            bytes: &buffer[..length],
+        }) {
+            let Some(other) = number(name) else {
+                continue;
+            };
+            if other == own {
+                continue;
+            }
+            match until(other) {
+                Some(until) if until < deadline => return None,
+                Some(_) => {}
+                None => waiting(&tasks, name, &mut sum)?,
+            }
+            sum.add(name);
+        }
+    }
+}
+
+/// Until when a thread is held up, if it is.
+fn until(thread: u32) -> Option<u64> {
+    let is_it = |held: &&Held| held.thread.load(Ordering::SeqCst) == thread;
+    HELD.iter()
+        .find(is_it)
+        .map(|held| held.until.load(Ordering::SeqCst))
+        .filter(|until| *until > 0)
+}
+
+/// Adds what a thread waits for and how often it has run; `None` if it does not
+/// wait, or not without a limit.
+fn waiting(tasks: &Opened, name: &[u8], sum: &mut Sum) -> Option<()> {
+    let mut buffer = [0; 256];
+    let call = tasks.read(name, b"/syscall", &mut buffer)?;
+    endless_wait(core::str::from_utf8(call).ok()?)?;
+    sum.add(call);
+    // Not every kernel tells.
+    if let Some(runs) = tasks.read(name, b"/schedstat", &mut buffer) {
+        sum.add(runs);
+    }
+    Some(())
+}
+
+fn number(name: &[u8]) -> Option<u32> {
+    core::str::from_utf8(name).ok()?.parse().ok()
+}
+
+/// FNV-1a.
+struct Sum(u64);
+
+impl Sum {
+    fn new() -> Sum {
+        Sum(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+}
+
+/// A file or folder that is closed again.
+struct Opened(i32);
+
+impl Opened {
+    fn at(folder: i32, path: &core::ffi::CStr, flags: i32) -> Option<Opened> {
+        let flags = flags | libc::O_RDONLY | libc::O_CLOEXEC;
+        // SAFETY: a path that ends with a zero.
+        let file = unsafe { libc::syscall(libc::SYS_openat, folder, path.as_ptr(), flags) };
+        (file >= 0).then_some(Opened(file as i32))
+    }
+
+    /// Entries of the folder, as many as fit; 0 bytes at its end.
+    fn entries(&self, buffer: &mut [u8]) -> Option<usize> {
+        let (start, length) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the kernel writes at most as many bytes as there are.
+        let read = unsafe { libc::syscall(libc::SYS_getdents64, self.0, start, length) };
+        usize::try_from(read).ok()
+    }
+
+    /// What a small file in a folder of this folder holds.
+    fn read<'b>(&self, folder: &[u8], file: &[u8], buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+        let mut path = [0; 32];
+        let end = folder.len() + file.len();
+        path.get_mut(..folder.len())?.copy_from_slice(folder);
+        path.get_mut(folder.len()..end)?.copy_from_slice(file);
+        let path = core::ffi::CStr::from_bytes_until_nul(&path).ok()?;
+        let file = Opened::at(self.0, path, 0)?;
+        let (start, length) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the kernel writes at most as many bytes as there are.
+        let read = unsafe { libc::syscall(libc::SYS_read, file.0, start, length) };
+        buffer.get(..usize::try_from(read).ok()?)
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: its own file.
+        unsafe { libc::syscall(libc::SYS_close, self.0) };
+    }
+}
+
+/// Names of the entries of a folder, as the kernel wrote them: number, offset,
+/// length and kind, then the name and a zero.
+struct Entries<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        const LENGTH: usize = 16;
+        const NAME: usize = 19;
+        let length = self.bytes.get(LENGTH..LENGTH + 2)?;
+        let length = usize::from(u16::from_le_bytes([length[0], length[1]]));
+        let entry = self.bytes.get(..length)?;
+        self.bytes = &self.bytes[length..];
+        entry.get(NAME..)?.split(|byte| *byte == 0).next()
+    }
+}
