@@ -110,6 +110,8 @@ impl<'a> Native<'a> {
             (false, _) => Stdio::inherit(),
         });
         if voice == Voice::Muted {
+            // Nobody sees the stacks that a panic would take its time to print.
+            command.env("RUST_BACKTRACE", "0");
             command.stderr(errors.try_clone().map_err(ServerError::Start)?);
         }
         let start = Instant::now();

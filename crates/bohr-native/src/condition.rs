@@ -73,8 +73,8 @@ extern "C" fn look(context: *mut c_void, search: *mut c_void) -> i32 {
     // SAFETY: as `is_within` passes it; nobody else has it now.
     let search = unsafe { &mut *search.cast::<Search<'_>>() };
     // SAFETY: the unwinder's own context. A return address may be behind its
-    // function's last instruction: look one back.
-    let address = unsafe { _Unwind_GetIP(context) } as u64 - 1;
+    // function's last instruction: look one back. The outermost frame has none.
+    let address = (unsafe { _Unwind_GetIP(context) } as u64).saturating_sub(1);
     let inside = |(start, end): &(u64, u64)| (*start..*end).contains(&address);
     search.found = search.ranges.iter().any(inside);
     search.left -= 1;

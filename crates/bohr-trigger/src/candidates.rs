@@ -7,11 +7,11 @@
 //! the wait. A demand can be met by holding threads up at various moments; which
 //! of them works with real threads is for experiments to tell. What can be told
 //! here: nobody meets where both hold the same lock, so such moments are moved
-//! to where the lock is taken.
+//! to where the lock is taken, or, inside of a wait, to who ends the wait.
 
 use bohr_event::breakpoint::same_memory;
 use bohr_event::control::Recorded;
-use bohr_event::{EventKind, Operation};
+use bohr_event::{EventKind, Operation, PlaceNumber};
 use bohr_explain::{Explanation, Link, Moment, Window};
 
 /// Threads that are to meet, and go on in this order.
@@ -36,13 +36,21 @@ pub struct Demand {
 }
 
 /// The demands of a failure. `is_lock` tells the words that locks made of atomics
-/// consist of.
+/// consist of, `copies` all places that have the same name as one.
 #[must_use]
-pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) -> Vec<Demand> {
+pub fn demands(
+    explanation: &Explanation,
+    is_lock: &dyn Fn(&Operation) -> bool,
+    copies: &dyn Fn(PlaceNumber) -> Vec<PlaceNumber>,
+) -> Vec<Demand> {
     let run = &explanation.run;
-    let workshop = Workshop { run, is_lock };
+    let workshop = Workshop {
+        run,
+        is_lock,
+        copies,
+    };
     if !explanation.circle.is_empty() {
-        return vec![workshop.circle(&explanation.circle)];
+        return workshop.circle(&explanation.circle);
     }
     let mut demands: Vec<Demand> = Vec::new();
     demands.extend(
@@ -66,6 +74,7 @@ pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) 
     for (first, second) in pairs.chain(unheard).chain(lifetime).chain(unordered) {
         demands.push(workshop.pairs(&[run], vec![first.clone()], vec![second.clone()]));
     }
+    demands.extend(workshop.meanwhile());
     demands.retain(|demand| !demand.candidates.is_empty());
     demands
 }
@@ -73,21 +82,36 @@ pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) 
 struct Workshop<'a> {
     run: &'a Recorded,
     is_lock: &'a dyn Fn(&Operation) -> bool,
+    copies: &'a dyn Fn(PlaceNumber) -> Vec<PlaceNumber>,
 }
 
 impl Workshop<'_> {
-    /// Everybody stands before what it waits for.
-    fn circle(&self, links: &[Link]) -> Demand {
-        let sides: Vec<Moment> = links.iter().map(|link| self.attempt(&link.waits)).collect();
-        let nth = sides.iter().map(|side| nth(&[self.run], side)).collect();
-        let candidate = Candidate {
+    /// Everybody stands before what it waits for; and, so that all come that far,
+    /// before what it holds then.
+    fn circle(&self, links: &[Link]) -> Vec<Demand> {
+        let waits = links.iter().map(|link| self.attempt(&link.waits)).collect();
+        let mut demands = vec![Demand {
+            candidates: vec![self.meeting(waits)],
+        }];
+        let held: Option<Vec<Moment>> = links.iter().map(|link| link.holds.clone()).collect();
+        if let Some(mut held) = held {
+            let mut candidates = Vec::new();
+            for _ in 0..held.len() {
+                candidates.push(self.meeting(held.clone()));
+                held.rotate_left(1);
+            }
+            demands.push(Demand { candidates });
+        }
+        demands
+    }
+
+    fn meeting(&self, sides: Vec<Moment>) -> Candidate {
+        let nth = sides.iter().map(|side| self.nth(&[self.run], side));
+        Candidate {
+            nth: nth.collect(),
             sides,
             until: None,
             same_object: false,
-            nth,
-        };
-        Demand {
-            candidates: vec![candidate],
         }
     }
 
@@ -148,6 +172,27 @@ impl Workshop<'_> {
         demand
     }
 
+    /// Whoever fails does so before the others do what they were about to. Nobody
+    /// had to be interrupted for that where threads come one after the other; with
+    /// real threads they are all under way.
+    fn meanwhile(&self) -> Vec<Demand> {
+        let Some(last) = self.run.steps.len().checked_sub(1) else {
+            return Vec::new();
+        };
+        let failing = Moment::at(self.run, last);
+        let others = self.run.pending.iter().filter_map(|step| {
+            let thread = self.run.threads.get(step.thread.position())?;
+            (*thread != failing.thread).then(|| Moment {
+                thread: thread.clone(),
+                number: self.run.events_of(thread).count() as u64,
+                operation: step.operation,
+            })
+        });
+        others
+            .map(|other| self.pairs(&[self.run], vec![failing.clone()], vec![other]))
+            .collect()
+    }
+
     /// What another thread does first after a moment.
     fn next_of_another(&self, moment: &Moment) -> Option<Moment> {
         let position = moment.position(self.run)?;
@@ -174,7 +219,7 @@ impl Workshop<'_> {
                 }
                 let candidate = Candidate {
                     same_object: touch(&first.operation, &second.operation),
-                    nth: vec![nth(runs, first), nth(runs, second)],
+                    nth: vec![self.nth(runs, first), self.nth(runs, second)],
                     sides: vec![first.clone(), second.clone()],
                     until: None,
                 };
@@ -195,8 +240,11 @@ impl Workshop<'_> {
                 .into_iter()
                 .map(|(_, taken)| taken);
             for one in std::iter::once(moment.clone()).chain(taken) {
-                if !all.contains(&one) {
-                    all.push(one);
+                let waker = waker(runs, &one);
+                for one in std::iter::once(one).chain(waker) {
+                    if !all.contains(&one) {
+                        all.push(one);
+                    }
                 }
             }
         }
@@ -237,18 +285,40 @@ impl Workshop<'_> {
         }
         held
     }
+
+    /// Which of its thread's visits of its place a moment is, from 1.
+    fn nth(&self, runs: &[&Recorded], moment: &Moment) -> u64 {
+        let known =
+            |run: &&&Recorded| run.events_of(&moment.thread).count() as u64 >= moment.number;
+        let places = (self.copies)(moment.operation.place);
+        let same = |place: PlaceNumber| place == moment.operation.place || places.contains(&place);
+        runs.iter().find(known).map_or(1, |run| {
+            let before = run.events_of(&moment.thread).take(moment.number as usize);
+            1 + before
+                .filter(|(_, operation)| same(operation.place))
+                .count() as u64
+        })
+    }
 }
 
-/// Which of its thread's visits of its place a moment is, from 1.
-fn nth(runs: &[&Recorded], moment: &Moment) -> u64 {
-    let known = |run: &&&Recorded| run.events_of(&moment.thread).count() as u64 >= moment.number;
-    let place = moment.operation.place;
-    runs.iter().find(known).map_or(1, |run| {
-        let before = run.events_of(&moment.thread).take(moment.number as usize);
-        1 + before
-            .filter(|(_, operation)| operation.place == place)
-            .count() as u64
-    })
+/// Who woke the thread that takes its lock again at this moment, before it does:
+/// inside of a wait nobody can be held up.
+fn waker(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
+    let taken = moment.operation.kind == EventKind::Acquire;
+    let number = moment.number.checked_sub(1).filter(|_| taken)?;
+    let run = runs.iter().find(|run| moment.position(run).is_some())?;
+    let before = Moment::of(run, &moment.thread, number)?;
+    if before.operation.kind != EventKind::Wait {
+        return None;
+    }
+    let woken = before.position(run)?;
+    let wakes = |event: &usize| {
+        let operation = &run.steps[*event].operation;
+        let kind = matches!(operation.kind, EventKind::Signal | EventKind::Broadcast);
+        kind && operation.object == before.operation.object
+    };
+    let signal = (0..woken).rev().find(wakes)?;
+    Some(Moment::at(run, signal))
 }
 
 /// Whether two operations are about the same memory or lock.

@@ -23,6 +23,7 @@
 //! statement ends where `..` says, or is given a moment. `same-object` asks that
 //! all are about to touch the same memory, lock or condition.
 
+use crate::places::is_library;
 use bohr_event::breakpoint::Relation;
 use std::fmt;
 use std::time::Duration;
@@ -31,7 +32,7 @@ use std::time::Duration;
 pub const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a statement whose end is not known is given.
-pub const SETTLE: Duration = Duration::from_micros(300);
+pub const SETTLE: Duration = Duration::from_micros(100);
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,6 +58,9 @@ pub struct Side {
     pub until: Option<Place>,
     /// What else has to hold.
     pub refinements: Vec<Refinement>,
+    /// The line of the author's own code at which the thread is then, where the
+    /// place lies in a library. Not written down; for patches.
+    pub source: Option<Place>,
 }
 
 impl Side {
@@ -67,6 +71,7 @@ impl Side {
             at,
             until: None,
             refinements: Vec::new(),
+            source: None,
         }
     }
 }
@@ -118,6 +123,34 @@ impl Expression {
             pause: PAUSE,
             settle: SETTLE,
         }
+    }
+}
+
+impl Side {
+    /// The place in the author's own code, if there is one.
+    #[must_use]
+    pub fn own_place(&self) -> &Place {
+        self.source.as_ref().unwrap_or(&self.at)
+    }
+
+    /// Visits of a library's place are counted otherwise than those of the line
+    /// that called it.
+    pub(crate) fn counts_elsewhere(&self) -> bool {
+        let counted = |refinement: &Refinement| matches!(refinement, Refinement::Nth(_));
+        self.source.is_some() && self.refinements.iter().any(counted)
+    }
+
+    fn can_be_patched(&self) -> bool {
+        let own = matches!(self.own_place(), Place::Line { file, .. } if !is_library(file));
+        own && !self.counts_elsewhere()
+    }
+}
+
+impl Expression {
+    /// Whether it can be made a part of its author's sources.
+    #[must_use]
+    pub fn can_be_patched(&self) -> bool {
+        self.sides.iter().all(Side::can_be_patched)
     }
 }
 

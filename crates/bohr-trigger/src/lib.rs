@@ -20,5 +20,5 @@ pub use conflicts::{Conflict, Contention, conflicts};
 pub use error::{ExpressionError, PlaceError};
 pub use expression::{Expression, PAUSE, Place, Refinement, SETTLE, Side};
 pub use lockset::find_never_meeting;
-pub use places::Places;
+pub use places::{Places, is_library};
 pub use resolve::{Symbol, Symbols, resolve};

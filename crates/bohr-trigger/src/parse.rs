@@ -74,9 +74,9 @@ fn side(text: &str) -> Result<Side, ExpressionError> {
         None => (places, None),
     };
     Ok(Side {
-        at: place(at.trim())?,
         until,
         refinements,
+        ..Side::at(place(at.trim())?)
     })
 }
 
@@ -216,9 +216,9 @@ mod tests {
         let refinements = prop::collection::vec(refinements(), 0..3);
         (places(), prop::option::of(places()), refinements).prop_map(|(at, until, refinements)| {
             Side {
-                at,
                 until,
                 refinements,
+                ..Side::at(at)
             }
         })
     }

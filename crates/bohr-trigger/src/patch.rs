@@ -78,7 +78,7 @@ pub fn insertions(
     for (number, expression) in set.iter().enumerate() {
         let visits = visits(&format!("{name}-{}", number + 1), number, expression);
         for visit in visits {
-            let (file, line) = line_of(&visit.side.at)?;
+            let (file, line) = line_of(visit.side)?;
             let unknown = || PatchError::NoSource(file.to_string());
             let text = sources.get(file).ok_or_else(unknown)?;
             let language = Language::of(file).ok_or_else(unknown)?;
@@ -117,7 +117,7 @@ pub fn insertions(
 fn visits<'a>(name: &str, number: usize, expression: &'a Expression) -> Vec<Visit<'a>> {
     let mut visits: Vec<Visit<'a>> = Vec::new();
     for (position, side) in expression.sides.iter().enumerate() {
-        let same = |visit: &&mut Visit<'_>| line_of(&visit.side.at) == line_of(&side.at);
+        let same = |visit: &&mut Visit<'_>| line_of(visit.side) == line_of(side);
         match visits.iter_mut().find(same) {
             Some(visit) => visit.sides.push(position),
             None => visits.push(Visit {
@@ -133,7 +133,8 @@ fn visits<'a>(name: &str, number: usize, expression: &'a Expression) -> Vec<Visi
     visits
 }
 
-fn line_of(place: &Place) -> Result<(&str, u32), PatchError> {
+fn line_of(side: &Side) -> Result<(&str, u32), PatchError> {
+    let place = side.own_place();
     match place {
         Place::Line { file, line, .. } => Ok((file, *line)),
         Place::Function { .. } => Err(PatchError::NoLine(place.to_string())),
@@ -154,7 +155,12 @@ fn counting(visit: &Visit<'_>) -> Result<Counting, PatchError> {
     for refinement in &visit.side.refinements {
         match refinement {
             Refinement::IgnoreFirst(count) => counting.ignored = *count,
+            Refinement::Nth(_) if visit.side.counts_elsewhere() => {
+                return Err(PatchError::Unspeakable(visit.side.to_string()));
+            }
             Refinement::Nth(number) => counting.nth = Some(*number),
+            // Whoever is at that line is in that function.
+            Refinement::Within(_) if visit.side.source.is_some() => {}
             other => return Err(PatchError::Unspeakable(other.to_string())),
         }
     }

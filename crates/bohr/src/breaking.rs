@@ -1,6 +1,7 @@
 //! `bohr break`: breakpoints that reproduce a failure with real threads.
 
 mod artefacts;
+mod choices;
 mod conflicts;
 mod from;
 mod laboratory;

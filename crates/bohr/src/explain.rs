@@ -3,7 +3,7 @@
 mod page;
 mod probe;
 pub mod source;
-mod stacks;
+pub mod stacks;
 mod telling;
 
 use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
@@ -138,7 +138,13 @@ fn tell<'t>(
         failure,
         vocabulary,
     } = explained;
-    let stacks = Stacks::of(explanation, failure.as_ref(), trials, bug.seed)?;
+    let stacks = Stacks::of(
+        explanation.named(),
+        explanation,
+        failure.as_ref(),
+        trials,
+        bug.seed,
+    )?;
     let names = Names::with(
         trials.atlas_mut(),
         &explanation.run.threads,

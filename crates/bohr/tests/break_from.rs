@@ -3,20 +3,40 @@
 
 mod controlled;
 
-use controlled::{Folder, read_source};
+use controlled::{Folder, read_file, read_source};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
 const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../include");
 
+/// How the two languages are compiled.
+struct Language {
+    extension: &'static str,
+    bohr: &'static str,
+    compiler: &'static str,
+}
+
+const C: Language = Language {
+    extension: "c",
+    bohr: "cc",
+    compiler: "clang-22",
+};
+
+const CPP: Language = Language {
+    extension: "cpp",
+    bohr: "c++",
+    compiler: "clang++-22",
+};
+
 /// A program of the tests in a folder of its own, hunted, with breakpoints.
-fn broken(name: &str) -> (Folder, Value) {
+fn broken(name: &str, language: &Language) -> (Folder, Value) {
     let folder = Folder::empty();
-    let source = folder.path(&format!("{name}.c"));
-    std::fs::write(&source, read_source(name)).unwrap();
+    let file = format!("{name}.{}", language.extension);
+    let source = folder.path(&file);
+    std::fs::write(&source, read_file(&file)).unwrap();
     let source = source.to_str().unwrap();
-    let compile = ["cc", "-g", "-O1", "-pthread", source, "-o", name];
+    let compile = [language.bohr, "-g", "-O1", "-pthread", source, "-o", name];
     folder.bohr(&compile).expect(0);
     let program = format!("./{name}");
     folder.bohr(&["hunt", "--", &program]).expect(1);
@@ -27,15 +47,16 @@ fn broken(name: &str) -> (Folder, Value) {
 }
 
 /// Applies the patch in a folder of its own, to this text, and builds it.
-fn patched(folder: &Folder, name: &str, text: &str) -> tempfile::TempDir {
+fn patched(folder: &Folder, name: &str, text: &str, language: &Language) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
-    std::fs::write(copy.path().join(format!("{name}.c")), text).unwrap();
+    let file = format!("{name}.{}", language.extension);
+    std::fs::write(copy.path().join(&file), text).unwrap();
     let patch = folder.path(&format!("{name}.patch"));
     let mut command = Command::new("patch");
     command.args(["-p1", "--input"]).arg(patch);
     let output = command.current_dir(copy.path()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let mut compiler = Command::new("clang-22");
+    let mut compiler = Command::new(language.compiler);
     compiler.args([
         "-g",
         "-O1",
@@ -46,7 +67,7 @@ fn patched(folder: &Folder, name: &str, text: &str) -> tempfile::TempDir {
         "-I",
         HEADERS,
     ]);
-    compiler.arg(format!("{name}.c")).args(["-o", name]);
+    compiler.arg(file).args(["-o", name]);
     let output = compiler.current_dir(copy.path()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     copy
@@ -61,7 +82,7 @@ fn regression(folder: &Folder, name: &str, program: &Path) -> bool {
 
 #[test]
 fn a_lost_update_becomes_a_patch_and_a_test() {
-    let (folder, told) = broken("lost_update");
+    let (folder, told) = broken("lost_update", &C);
     assert_eq!(told["probability"], 1.0, "{told}");
     assert_eq!(told["runs"], 25, "{told}");
     assert_eq!(told["breakpoints"].as_array().unwrap().len(), 1, "{told}");
@@ -73,7 +94,7 @@ fn a_lost_update_becomes_a_patch_and_a_test() {
         assert!(folder.path(file).exists(), "{told}");
     }
     let text = read_source("lost_update");
-    let copy = patched(&folder, "lost_update", &text);
+    let copy = patched(&folder, "lost_update", &text, &C);
     assert!(!regression(
         &folder,
         "lost_update",
@@ -88,14 +109,14 @@ fn a_lost_update_becomes_a_patch_and_a_test() {
         "int main(void) {",
         "static void *watch(void *unused) {\n    return unused;\n}\n\nint main(void) {",
     );
-    let copy = patched(&folder, "lost_update", &changed);
+    let copy = patched(&folder, "lost_update", &changed, &C);
     assert!(!regression(
         &folder,
         "lost_update",
         &copy.path().join("lost_update")
     ));
     let fixed = format!("#define FIXED\n{text}");
-    let copy = patched(&folder, "lost_update", &fixed);
+    let copy = patched(&folder, "lost_update", &fixed, &C);
     assert!(regression(
         &folder,
         "lost_update",
@@ -105,12 +126,12 @@ fn a_lost_update_becomes_a_patch_and_a_test() {
 
 #[test]
 fn a_deadlock_needs_one_breakpoint() {
-    let (folder, told) = broken("crossed_locks");
+    let (folder, told) = broken("crossed_locks", &C);
     assert_eq!(told["probability"], 1.0, "{told}");
     assert_eq!(told["kind"], "deadlock", "{told}");
     assert_eq!(told["error"], "deadlock", "{told}");
     assert_eq!(told["breakpoints"].as_array().unwrap().len(), 1, "{told}");
-    let copy = patched(&folder, "crossed_locks", &read_source("crossed_locks"));
+    let copy = patched(&folder, "crossed_locks", &read_source("crossed_locks"), &C);
     let program = copy.path().join("crossed_locks");
     let stuck = Command::new("timeout")
         .arg("2")
@@ -118,4 +139,56 @@ fn a_deadlock_needs_one_breakpoint() {
         .env("BOHR_BREAK", "all")
         .status();
     assert_eq!(stuck.unwrap().code(), Some(124));
+}
+
+#[test]
+fn a_patch_of_cpp_compiles_and_reproduces() {
+    let (folder, told) = broken("overdrawn", &CPP);
+    assert_eq!(told["probability"], 1.0, "{told}");
+    let text = read_file("overdrawn.cpp");
+    let test = |text: &str| {
+        let copy = patched(&folder, "overdrawn", text, &CPP);
+        regression(&folder, "overdrawn", &copy.path().join("overdrawn"))
+    };
+    assert!(!test(&text), "the bug is still there");
+    assert!(test(&format!("#define FIXED\n{text}")));
+}
+
+#[test]
+fn cmake_runs_the_regression_test() {
+    let (folder, _) = broken("lost_update", &C);
+    let copy = patched(&folder, "lost_update", &read_source("lost_update"), &C);
+    let script = "lost_update.sh";
+    std::fs::copy(folder.path(script), copy.path().join(script)).unwrap();
+    let text = std::fs::read_to_string(folder.path(script)).unwrap();
+    // What the script's own first lines say, in a project that has it all.
+    let line = text
+        .lines()
+        .find(|line| line.contains("add_test("))
+        .unwrap();
+    let line = line
+        .trim_start_matches('#')
+        .replace("PROGRAM>", "lost_update>");
+    let project = format!(
+        "cmake_minimum_required(VERSION 3.16)\nproject(bank C)\nenable_testing()\n\
+         add_executable(lost_update lost_update.c)\n\
+         target_compile_options(lost_update PRIVATE -DBOHR_BREAK=1 -pthread -I{HEADERS})\n\
+         target_link_options(lost_update PRIVATE -pthread)\n{line}\n"
+    );
+    std::fs::write(copy.path().join("CMakeLists.txt"), project).unwrap();
+    let run = |program: &str, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).env("CC", "clang-22");
+        command.current_dir(copy.path()).output().unwrap()
+    };
+    let made = run("cmake", &["-S", ".", "-B", "build"]);
+    assert!(made.status.success(), "{made:?}");
+    let made = run("cmake", &["--build", "build"]);
+    assert!(made.status.success(), "{made:?}");
+    let tested = run("ctest", &["--test-dir", "build"]);
+    let printed = String::from_utf8_lossy(&tested.stdout).into_owned();
+    assert!(
+        printed.contains("0% tests passed, 1 tests failed"),
+        "{printed}"
+    );
 }

@@ -4,13 +4,16 @@ use crate::error::ExploreError;
 use bohr_event::breakpoint::{
     BOARD_COUNTERS, BOARD_LENGTH, BOARD_MAGIC, BOARD_ORDERS, COUNTER_WORDS, Counts, Orders,
 };
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use tempfile::NamedTempFile;
+use std::path::PathBuf;
 
-/// A board, gone when it is dropped.
+/// A board, gone when it is dropped. It lies in memory: a disk would make the
+/// program wait when it first writes there.
 pub struct Board {
-    file: NamedTempFile,
+    file: File,
     breakpoints: usize,
 }
 
@@ -19,15 +22,13 @@ impl Board {
     pub fn new(orders: &Orders) -> Result<Board, ExploreError> {
         let bytes = postcard::to_allocvec(orders).expect("orders can be written");
         let written = || {
-            let file = NamedTempFile::with_prefix("bohr-board-")?;
+            let file = in_memory()?;
             let length = (BOARD_ORDERS + bytes.len()).next_multiple_of(BOARD_ORDERS);
-            file.as_file().set_len(length as u64)?;
-            let word = |value: u64, at: usize| {
-                file.as_file().write_all_at(&value.to_le_bytes(), at as u64)
-            };
+            file.set_len(length as u64)?;
+            let word = |value: u64, at: usize| file.write_all_at(&value.to_le_bytes(), at as u64);
             word(BOARD_MAGIC, 0)?;
             word(bytes.len() as u64, BOARD_LENGTH)?;
-            file.as_file().write_all_at(&bytes, BOARD_ORDERS as u64)?;
+            file.write_all_at(&bytes, BOARD_ORDERS as u64)?;
             Ok(file)
         };
         Ok(Board {
@@ -36,8 +37,10 @@ impl Board {
         })
     }
 
-    pub fn path(&self) -> &Path {
-        self.file.path()
+    /// How other processes find it, while this one has it open.
+    pub fn path(&self) -> PathBuf {
+        let number = self.file.as_raw_fd();
+        PathBuf::from(format!("/proc/{}/fd/{number}", std::process::id()))
     }
 
     /// What became of the breakpoints.
@@ -47,7 +50,7 @@ impl Board {
             for (position, word) in words.iter_mut().enumerate() {
                 let at = BOARD_COUNTERS + (number * COUNTER_WORDS + position) * 8;
                 let mut bytes = [0; 8];
-                self.file.as_file().read_exact_at(&mut bytes, at as u64)?;
+                self.file.read_exact_at(&mut bytes, at as u64)?;
                 *word = u64::from_le_bytes(bytes);
             }
             Ok(Counts::of_words(&words))
@@ -55,6 +58,11 @@ impl Board {
         all.collect::<Result<_, std::io::Error>>()
             .map_err(board_error)
     }
+}
+
+/// A file without a name that is on no disk.
+fn in_memory() -> std::io::Result<File> {
+    Ok(File::from(memfd_create("bohr", MemfdFlags::CLOEXEC)?))
 }
 
 fn board_error(source: std::io::Error) -> ExploreError {

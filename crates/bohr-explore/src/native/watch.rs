@@ -13,16 +13,20 @@ use std::time::{Duration, Instant};
 /// could end it; only who is just being woken looks the same.
 const STANDSTILL: Duration = Duration::from_millis(30);
 
-/// How often one looks whether anybody moves.
-const SLICE: Duration = Duration::from_millis(5);
+/// How often one looks whether anybody moves: often while the run is young, since
+/// that is how exactly the beginning of a standstill is known.
+const SHORTEST: Duration = Duration::from_micros(500);
+const LONGEST: Duration = Duration::from_millis(5);
 
 /// Waits until the process ends, stands still or has had its time; also says
 /// since when it has been so.
 pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<(Ending, Instant)> {
+    let begun = Instant::now();
     let exited = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let mut still: Option<(Instant, Standstill)> = None;
     loop {
-        let slice = Timespec::try_from(SLICE).expect("a short time");
+        let slice = (begun.elapsed() / 8).clamp(SHORTEST, LONGEST);
+        let slice = Timespec::try_from(slice).expect("a short time");
         match poll(&mut [PollFd::new(&exited, PollFlags::IN)], Some(&slice)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),

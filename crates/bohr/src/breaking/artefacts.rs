@@ -76,7 +76,7 @@ fn sources(set: &[Expression], program: &Path) -> (PathBuf, BTreeMap<String, Str
     let sides = set.iter().flat_map(|expression| &expression.sides);
     let (mut root, mut sources) = (PathBuf::new(), BTreeMap::new());
     for side in sides {
-        if let Place::Line { file, .. } = &side.at
+        if let Place::Line { file, .. } = side.own_place()
             && let Some((folder, text)) = source::find(program, file)
         {
             sources.insert(file.clone(), text);

@@ -4,6 +4,7 @@
 //! threads; where failures and hits come together in one order and failures stay
 //! away in the other, that is the one.
 
+use super::choices::name;
 use super::measured::Measured;
 use crate::control::breakpoints::Finder;
 use crate::control::{ProgramArgs, counter, interruption};
@@ -142,12 +143,7 @@ fn orders(
     places: &Places<'_>,
     objects: &[LoadedObject],
 ) -> Option<[Expression; 2]> {
-    let side = |number: bohr_event::PlaceNumber| {
-        let object = objects.get(usize::from(number.object()))?;
-        matches!(object, LoadedObject::Sites { .. }).then_some(())?;
-        let place = places.name(u32::try_from(number.offset()).ok()?)?;
-        Some(Side::at(place))
-    };
+    let side = |number| name(number, places, objects).map(Side::at);
     let [one, other] = conflict.places;
     let (one, other) = (side(one)?, side(other)?);
     let order = |sides: Vec<Side>| Expression {

@@ -2,20 +2,22 @@
 //! (methodology I of the paper, made automatic).
 
 use super::artefacts;
+use super::choices::{Words, choices, copies, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{choices, search};
-use super::tune::{Step, tune, verify};
+use super::search::{LARGEST, search};
+use super::tune::{Step, Verified, tune, verify};
 use crate::control::breakpoints::Finder;
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::explain::find_out;
+use crate::explain::stacks::Stacks;
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::Omissions;
-use bohr_event::{Diagnosis, Fault, MemoryModel};
+use bohr_event::{Diagnosis, Fault, MemoryModel, PlaceNumber};
 use bohr_explain::Importance;
 use bohr_explore::Trials;
 use bohr_explore::native::Native;
-use bohr_trigger::demands;
+use bohr_trigger::{Expression, demands};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -91,8 +93,22 @@ pub fn run(args: &Args) -> Outcome {
     let explained = find_out(&bug, &mut trials, args.time)?;
     let vocabulary = &explained.vocabulary;
     let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
-    let demands = demands(&explained.explanation, &is_lock);
-    let choices = choices(&demands, &finder.places(), trials.atlas().objects());
+    let places = finder.places();
+    let copies = |number: PlaceNumber| copies(number, &places, trials.atlas().objects());
+    let demands = demands(&explained.explanation, &is_lock, &copies);
+    let stacks = Stacks::of(
+        moments(&demands),
+        &explained.explanation,
+        explained.failure.as_ref(),
+        &mut trials,
+        bug.seed,
+    )?;
+    let mut words = Words {
+        places,
+        stacks: &stacks,
+        atlas: trials.atlas_mut(),
+    };
+    let choices = choices(&demands, &mut words);
     if choices.is_empty() {
         return Err(BreakError::NoPlaces.into());
     }
@@ -105,15 +121,12 @@ pub fn run(args: &Args) -> Outcome {
         bug: &bug,
         limit: LIMIT,
     };
-    let bar = counter("sets of breakpoints tried");
-    let found = search(&choices, &mut laboratory, &bar)?;
-    bar.finish_and_clear();
-    let found = found.filter(|found| found.measured.failures > 0);
-    let found = found.ok_or(BreakError::NothingWorks)?;
-    let (found, mut steps) = tune(found, &laboratory, &mut tell_step)?;
-    let (breakpoints, compared, further) =
-        verify(found, args.runs, ENOUGH, &laboratory, &mut tell_step)?;
-    steps.extend(further);
+    let mut steps = Vec::new();
+    let best = best(&choices, &mut laboratory, args.runs, &mut steps)?;
+    let Verified {
+        set: breakpoints,
+        compared,
+    } = best.ok_or(BreakError::NothingWorks)?;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
     let name = program.file_stem().unwrap_or_default().to_string_lossy();
     let artefacts = match artefacts::write(&name, &breakpoints, &bug, &args.output)? {
@@ -144,6 +157,42 @@ pub fn run(args: &Args) -> Outcome {
         test,
     };
     tell(args, &report)
+}
+
+/// The smallest set that shows the bug in nearly every one of many runs; more than
+/// one is looked at while they cost much.
+fn best(
+    choices: &[Vec<Expression>],
+    laboratory: &mut Laboratory<'_, '_>,
+    runs: usize,
+    steps: &mut Vec<Step>,
+) -> Result<Option<Verified>, Failure> {
+    let mut best: Option<Verified> = None;
+    for size in 1..=LARGEST.min(choices.len()) {
+        let bar = counter("sets of breakpoints tried");
+        let found = search(choices, size, laboratory, &bar, &mut |step| {
+            bar.suspend(|| tell_step(&step));
+            steps.push(step);
+        })?;
+        bar.finish_and_clear();
+        for found in found {
+            let (found, tuned) = tune(found, laboratory, &mut tell_step)?;
+            let (verified, further) = verify(found.set, runs, ENOUGH, laboratory, &mut tell_step)?;
+            steps.extend(tuned.into_iter().chain(further));
+            let better = |best: &Verified| verified.is_better_than(best, ENOUGH);
+            if best.as_ref().is_none_or(better) {
+                best = Some(verified);
+            }
+            if best.as_ref().is_some_and(|best| best.is_fine(ENOUGH)) {
+                return Ok(best);
+            }
+        }
+        let sure = |best: &Verified| best.compared.with.probability() >= ENOUGH;
+        if best.as_ref().is_some_and(sure) {
+            return Ok(best);
+        }
+    }
+    Ok(best)
 }
 
 fn tell_step(step: &Step) {

@@ -36,6 +36,14 @@ pub struct Compared {
     pub plain: Measured,
 }
 
+impl Compared {
+    /// Time of a run with breakpoints over that of one without, whole runs of the
+    /// same build; with them, most runs end with the failure.
+    pub fn overhead(&self) -> f64 {
+        self.with.median_time() / self.without.median_time().max(1e-6)
+    }
+}
+
 /// What runs under control make of a set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Promise {
@@ -48,7 +56,10 @@ pub struct Promise {
 impl Laboratory<'_, '_> {
     /// Makes a run under control for each seed.
     pub fn controlled(&mut self, set: &[Expression], seeds: u64) -> Result<Promise, Failure> {
-        let found = self.finder.find(set)?;
+        let mut found = self.finder.find(set)?;
+        // Strategies see no stacks. What holds anywhere holds here, too.
+        let sides = found.iter_mut().flat_map(|one| &mut one.sides);
+        sides.for_each(|side| side.within.clear());
         let atlas = self.trials.atlas();
         let program = &atlas.models()[0].identity;
         let breakpoints = under_control(set, &found, atlas.objects(), program)?;

@@ -35,13 +35,6 @@ pub fn kind(explanation: &Explanation) -> &'static str {
 }
 
 impl Report {
-    /// Time of a run with breakpoints over that of one without, whole runs of the
-    /// same build; with them, most runs end with the failure.
-    pub fn overhead(&self) -> f64 {
-        let Compared { with, without, .. } = &self.compared;
-        with.median_time() / without.median_time().max(1e-6)
-    }
-
     fn error(&self) -> String {
         match &self.compared.with.ending {
             None => "none".to_string(),
@@ -77,7 +70,7 @@ impl Report {
             "{:20} {:>7} {normal:>10.4} {with:>10.4} {:>8.1}%  {:14} {:12} {:>5.2}\n",
             self.program,
             self.lines,
-            (self.overhead() - 1.0) * 100.0,
+            (self.compared.overhead() - 1.0) * 100.0,
             self.kind,
             self.error(),
             measured.probability(),
@@ -133,7 +126,7 @@ impl Report {
             "normal_seconds": without.median_time(),
             "plain_seconds": plain.median_time(),
             "seconds": measured.median_time(),
-            "overhead": self.overhead(),
+            "overhead": self.compared.overhead(),
             "error": self.error(),
             "patch_file": self.patch,
             "test_file": self.test,

@@ -5,24 +5,23 @@
 
 use super::laboratory::Laboratory;
 use super::measured::Measured;
+use super::tune::Step;
 use crate::outcome::Failure;
-use bohr_event::PlaceNumber;
-use bohr_event::control::LoadedObject;
-use bohr_trigger::{Candidate, Demand, Expression, Places, Refinement, Side};
+use bohr_trigger::Expression;
 use indicatif::ProgressBar;
 use std::cmp::Reverse;
 
 /// Most breakpoints of a set.
-const LARGEST: usize = 3;
-
-/// Candidates of a demand that are looked at.
-const CANDIDATES: usize = 12;
+pub const LARGEST: usize = 3;
 
 /// Sets of each size that are looked at under control.
 const SETS: usize = 96;
 
 /// Sets of each size that are tried natively.
 const NATIVE_SETS: usize = 6;
+
+/// Sets that are looked at more closely.
+const CLOSEST: usize = 3;
 
 /// Runs under control per set.
 const SEEDS: u64 = 10;
@@ -36,101 +35,36 @@ pub struct Found {
     pub measured: Measured,
 }
 
-/// The candidates of each demand in words, as far as they have any, and refined
-/// to the very visits that they are about.
-pub fn choices(
-    demands: &[Demand],
-    places: &Places<'_>,
-    objects: &[LoadedObject],
-) -> Vec<Vec<Expression>> {
-    let mut all: Vec<Vec<Expression>> = Vec::new();
-    for demand in demands {
-        let mut choices: Vec<Expression> = Vec::new();
-        for candidate in demand.candidates.iter().take(CANDIDATES) {
-            let Some(expression) = expression(candidate, places, objects) else {
-                continue;
-            };
-            for variant in variants(&expression, &candidate.nth) {
-                if !choices.contains(&variant) {
-                    choices.push(variant);
-                }
-            }
-        }
-        all.push(choices);
-    }
-    all.retain(|choices| !choices.is_empty());
-    all
-}
-
-/// As it is; with the last side's visit counted; with everybody's.
-fn variants(expression: &Expression, nth: &[u64]) -> Vec<Expression> {
-    let last = expression.sides.len() - 1;
-    let counted = |is_counted: &dyn Fn(usize) -> bool| {
-        let mut variant = expression.clone();
-        let sides = variant.sides.iter_mut().zip(nth).enumerate();
-        for (_, (side, nth)) in sides.filter(|(position, _)| is_counted(*position)) {
-            side.refinements.push(Refinement::Nth(*nth));
-        }
-        variant
-    };
-    let mut variants = vec![expression.clone()];
-    if nth.iter().any(|nth| *nth > 1) {
-        variants.push(counted(&|side| side == last));
-        variants.push(counted(&|side| side == 0));
-        variants.push(counted(&|_| true));
-    }
-    variants
-}
-
-fn expression(
-    candidate: &Candidate,
-    places: &Places<'_>,
-    objects: &[LoadedObject],
-) -> Option<Expression> {
-    let place = |number: PlaceNumber| {
-        let object = objects.get(usize::from(number.object()))?;
-        matches!(object, LoadedObject::Sites { .. }).then_some(())?;
-        places.name(u32::try_from(number.offset()).ok()?)
-    };
-    let sides = candidate
-        .sides
-        .iter()
-        .map(|side| place(side.operation.place));
-    let mut sides: Vec<Side> = sides.map(|at| at.map(Side::at)).collect::<Option<_>>()?;
-    if let Some(until) = &candidate.until {
-        sides[0].until = Some(place(until.operation.place)?);
-    }
-    Some(Expression::new(sides, candidate.same_object))
-}
-
-/// The smallest set that shows the bug in every one of a few native runs, or else
-/// the best there is.
+/// The sets of a size that show the bug in most of a few native runs, the best
+/// first.
 pub fn search(
     choices: &[Vec<Expression>],
+    size: usize,
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
-) -> Result<Option<Found>, Failure> {
-    let mut best: Option<Found> = None;
-    for size in 1..=LARGEST.min(choices.len()) {
-        let ranked = ranked(sets(choices, size), laboratory, bar)?;
-        for set in ranked.into_iter().take(NATIVE_SETS) {
-            bar.inc(1);
-            let measured = laboratory.native(&set, RUNS, false)?;
-            let found = Found { set, measured };
-            if best.as_ref().is_none_or(|best| found.is_better_than(best)) {
-                best = Some(found);
-            }
-            // Nothing can be better than one that never waits in vain.
-            let ideal = |best: &Found| best.is_sure() && best.measured.timed_out == 0;
-            if best.as_ref().is_some_and(ideal) {
-                return Ok(best);
-            }
-        }
-        if best.as_ref().is_some_and(Found::is_sure) {
-            return Ok(best);
+    told: &mut dyn FnMut(Step),
+) -> Result<Vec<Found>, Failure> {
+    let mut all: Vec<Found> = Vec::new();
+    for set in ranked(sets(choices, size), laboratory, bar)?
+        .into_iter()
+        .take(NATIVE_SETS)
+    {
+        bar.inc(1);
+        let measured = laboratory.native(&set, RUNS, false)?;
+        let found = Found { set, measured };
+        let names: Vec<String> = found.set.iter().map(Expression::to_string).collect();
+        let kept = found.measured.failures > 0;
+        told(Step::new(names.join("; "), &found.measured, kept));
+        // Nothing can be better than one that never waits in vain.
+        let ideal = found.is_sure() && found.measured.timed_out == 0 && found.can_be_patched();
+        all.extend(kept.then_some(found));
+        if ideal {
+            break;
         }
     }
-    Ok(best)
+    all.sort_by(|one, other| one.worth().total_cmp(&other.worth()));
+    all.truncate(CLOSEST);
+    Ok(all)
 }
 
 impl Found {
@@ -138,12 +72,17 @@ impl Found {
         self.measured.failures as usize == RUNS
     }
 
-    /// More certain, or as certain and quicker.
-    fn is_better_than(&self, other: &Found) -> bool {
-        let (own, others) = (&self.measured, &other.measured);
-        let quicker = own.median_time() < others.median_time();
-        own.probability() > others.probability()
-            || (own.probability() == others.probability() && quicker)
+    fn can_be_patched(&self) -> bool {
+        self.set.iter().all(Expression::can_be_patched)
+    }
+
+    /// The less the better: how certain it is comes first; then whether the sources
+    /// can keep it, which is worth some time; then how long it takes.
+    fn worth(&self) -> f64 {
+        const UNKEPT: f64 = 1.5;
+        let time = self.measured.median_time();
+        let kept = if self.can_be_patched() { 1.0 } else { UNKEPT };
+        (1.0 - self.measured.probability()) * 1e6 + time * kept
     }
 }
 
@@ -163,7 +102,10 @@ fn ranked(
             Err(failure) => return Err(failure),
         }
     }
-    ranked.sort_by_key(|(promise, _)| (Reverse(promise.failing), promise.in_vain));
+    ranked.sort_by_key(|(promise, set)| {
+        let kept = set.iter().all(Expression::can_be_patched);
+        (Reverse(promise.failing), Reverse(kept), promise.in_vain)
+    });
     Ok(ranked.into_iter().map(|(_, set)| set).collect())
 }
 

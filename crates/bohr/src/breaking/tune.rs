@@ -15,6 +15,9 @@ const SHORTER: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis
 /// Pauses after the ordinary one.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
+/// Overhead that is not worth looking for less; most of the paper's are below.
+const LITTLE: f64 = 1.4;
+
 /// A step of the tuning.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -26,6 +29,17 @@ pub struct Step {
     pub seconds: f64,
     /// Whether it was kept.
     pub kept: bool,
+}
+
+impl Step {
+    pub fn new(what: String, measured: &Measured, kept: bool) -> Step {
+        Step {
+            what,
+            probability: measured.probability(),
+            seconds: measured.median_time(),
+            kept,
+        }
+    }
 }
 
 /// Makes a set better, step by step.
@@ -63,35 +77,58 @@ pub fn tune(
     Ok((found, tuning.steps))
 }
 
+/// A set that was verified.
+pub struct Verified {
+    pub set: Vec<Expression>,
+    pub compared: Compared,
+}
+
+impl Verified {
+    /// Whether it is as certain and as quick as anybody could wish.
+    pub fn is_fine(&self, enough: f64) -> bool {
+        self.compared.with.probability() >= enough && self.compared.overhead() <= LITTLE
+    }
+
+    /// More certain, as far as that is not enough anyway, or as certain and
+    /// quicker.
+    pub fn is_better_than(&self, other: &Verified, enough: f64) -> bool {
+        let sure = |one: &Verified| one.compared.with.probability().min(enough);
+        let quicker = self.compared.overhead() < other.compared.overhead();
+        sure(self) > sure(other) || (sure(self) == sure(other) && quicker)
+    }
+}
+
 /// Makes many runs; if too few of them fail, many more with longer pauses.
 pub fn verify(
-    mut found: Found,
+    set: Vec<Expression>,
     runs: usize,
     enough: f64,
     laboratory: &Laboratory<'_, '_>,
     told: &mut dyn FnMut(&Step),
-) -> Result<(Vec<Expression>, Compared, Vec<Step>), Failure> {
+) -> Result<(Verified, Vec<Step>), Failure> {
     let mut tuning = Tuning {
         laboratory,
         told,
         steps: Vec::new(),
     };
-    let mut best = laboratory.compared(&found.set, runs)?;
+    let compared = laboratory.compared(&set, runs)?;
+    tuning.tell(&format!("{runs} runs"), &compared.with, true);
+    let mut best = Verified { set, compared };
     for pause in [PAUSE].into_iter().chain(PAUSES) {
-        let longer = found.set.iter().any(|expression| expression.pause < pause);
-        if best.with.probability() >= enough || !longer {
+        let longer = best.set.iter().any(|expression| expression.pause < pause);
+        if best.compared.with.probability() >= enough || !longer {
             continue;
         }
-        let set = changed(&found.set, |expression| expression.pause = pause);
+        let set = changed(&best.set, |expression| expression.pause = pause);
         let compared = laboratory.compared(&set, runs)?;
-        let kept = compared.with.probability() > best.with.probability();
+        let kept = compared.with.probability() > best.compared.with.probability();
         let what = format!("{runs} runs, pause {pause:?}");
         tuning.tell(&what, &compared.with, kept);
         if kept {
-            (found.set, best) = (set, compared);
+            best = Verified { set, compared };
         }
     }
-    Ok((found.set, best, tuning.steps))
+    Ok((best, tuning.steps))
 }
 
 struct Tuning<'a, 'l, 't> {
@@ -122,12 +159,7 @@ impl Tuning<'_, '_, '_> {
     }
 
     fn tell(&mut self, what: &str, measured: &Measured, kept: bool) {
-        let step = Step {
-            what: what.to_string(),
-            probability: measured.probability(),
-            seconds: measured.median_time(),
-            kept,
-        };
+        let step = Step::new(what.to_string(), measured, kept);
         (self.told)(&step);
         self.steps.push(step);
     }

@@ -13,9 +13,10 @@ use std::collections::HashMap;
 pub struct Stacks(HashMap<(ThreadPath, u64), Vec<PlaceNumber>>);
 
 impl Stacks {
-    /// Of all moments that an explanation names, as far as its own run or one of
-    /// those that passed comes by.
-    pub fn of(
+    /// Of moments of an explanation, as far as its own run or one of those that
+    /// passed comes by.
+    pub fn of<'m>(
+        moments: impl IntoIterator<Item = &'m Moment>,
         explanation: &Explanation,
         failure: Option<&SeenFailure>,
         trials: &mut Trials<'_>,
@@ -25,7 +26,7 @@ impl Stacks {
         let mut stacks = Stacks::default();
         let passing = explanation.windows.iter();
         let passing: Vec<&Recorded> = passing.filter_map(|one| one.passing.as_ref()).collect();
-        for moment in explanation.named() {
+        for moment in moments {
             let key = (moment.thread.clone(), moment.number);
             if stacks.0.contains_key(&key) {
                 continue;

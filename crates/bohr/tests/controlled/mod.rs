@@ -105,7 +105,12 @@ pub fn processes(is_it: impl Fn(&Path) -> bool) -> Vec<String> {
 
 /// The text of `NAME.c`.
 pub fn read_source(name: &str) -> String {
-    std::fs::read_to_string(source(name)).expect("a source of the tests")
+    read_file(&format!("{name}.c"))
+}
+
+/// The text of a file beside them.
+pub fn read_file(name: &str) -> String {
+    std::fs::read_to_string(file(name)).expect("a source of the tests")
 }
 
 fn source(name: &str) -> PathBuf {
