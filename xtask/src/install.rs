@@ -76,6 +76,15 @@ const TEST: &[Package] = &[
         file: "/bin/kill",
     },
     Package {
+        name: "patch",
+        file: "/usr/bin/patch",
+    },
+    // For the Java class of breakpoints.
+    Package {
+        name: "default-jdk-headless",
+        file: "/usr/bin/javac",
+    },
+    Package {
         name: "cmake",
         file: "/usr/bin/cmake",
     },

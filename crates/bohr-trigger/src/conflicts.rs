@@ -1,11 +1,11 @@
 //! Conflict states (section 1 of the paper): two threads about to touch the same
 //! memory, one of them to write it, with nothing that orders them; about to take
-//! the same lock; or about to do something with the same condition, semaphore or
-//! barrier. Depending on who goes first, a program ends up in different states.
+//! the same lock; or about to do something with the same condition, semaphore,
+//! barrier or atomic variable. Depending on who goes first, a program ends up in different states.
 //! Found in the events of runs that went well or not; methodology II begins here.
 
 use bohr_event::control::{Recorded, Step};
-use bohr_event::{EventKind, PlaceNumber};
+use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber};
 use bohr_explain::races;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ pub enum Contention {
     Race,
     /// A lock.
     Lock,
-    /// A condition, semaphore or barrier.
+    /// A condition, semaphore, barrier or atomic variable.
     Object,
 }
 
@@ -80,20 +80,28 @@ fn of_run(run: &Recorded) -> Vec<(Contention, [PlaceNumber; 2])> {
         .collect();
     let mut last: BTreeMap<(Contention, u64), &Step> = BTreeMap::new();
     for step in &run.steps {
-        let Some(contention) = contention(step.operation.kind) else {
+        let Some(contention) = contention(&step.operation) else {
             continue;
         };
         let before = last.insert((contention, step.operation.object), step);
-        if let Some(before) = before.filter(|before| before.thread != step.thread) {
+        let contend = |before: &&Step| {
+            let reads =
+                |step: &Step| step.operation.kind.is_access() && !step.operation.kind.writes();
+            before.thread != step.thread && !(reads(before) && reads(step))
+        };
+        if let Some(before) = before.filter(contend) {
             all.push((contention, pair(before, step)));
         }
     }
     all
 }
 
-fn contention(kind: EventKind) -> Option<Contention> {
+fn contention(operation: &Operation) -> Option<Contention> {
     use EventKind::{Acquire, AcquireShared, Arrive, Broadcast, Receive, Send, Signal, Wait};
-    match kind {
+    match operation.kind {
+        kind if kind.is_access() && operation.order != MemoryOrder::Plain => {
+            Some(Contention::Object)
+        }
         Acquire | AcquireShared => Some(Contention::Lock),
         Wait | Signal | Broadcast | Send | Receive | Arrive => Some(Contention::Object),
         _ => None,
@@ -103,7 +111,7 @@ fn contention(kind: EventKind) -> Option<Contention> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{MemoryOrder, Operation, ThreadIndex};
+    use bohr_event::ThreadIndex;
 
     fn step(thread: u32, kind: EventKind, object: u64, place: u64) -> Step {
         Step {

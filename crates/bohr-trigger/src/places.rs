@@ -78,7 +78,12 @@ impl<'a> Places<'a> {
     }
 
     fn copies_of_line(&self, file: &str, line: u32) -> Result<Vec<&Vec<u32>>, PlaceError> {
-        let is_it = |path: &str| path == file || path.ends_with(&format!("/{file}"));
+        // Either may be written from another folder.
+        let is_it = |path: &str| {
+            path == file
+                || path.ends_with(&format!("/{file}"))
+                || file.ends_with(&format!("/{path}"))
+        };
         let in_file = self.lines.iter().filter(|((path, _), _)| is_it(path));
         let copies: Vec<&Vec<u32>> = in_file
             .clone()

@@ -7,6 +7,7 @@ mod from;
 mod laboratory;
 mod measured;
 mod report;
+mod sanitizer;
 mod search;
 mod tune;
 
@@ -23,6 +24,8 @@ pub struct Args {
 enum Command {
     /// From a bug: the fewest breakpoints with which it comes every time.
     From(from::Args),
+    /// From a report of ThreadSanitizer: the lines of a data race meet every time.
+    Tsan(sanitizer::Args),
     /// From nothing but the program: which conflict between threads is to blame.
     Conflicts(conflicts::Args),
 }
@@ -30,6 +33,7 @@ enum Command {
 pub fn run(args: &Args) -> Outcome {
     match &args.command {
         Command::From(args) => from::run(args),
+        Command::Tsan(args) => sanitizer::run(args),
         Command::Conflicts(args) => conflicts::run(args),
     }
 }

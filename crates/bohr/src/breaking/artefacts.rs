@@ -3,13 +3,11 @@
 use crate::explain::source;
 use crate::outcome::Failure;
 use bohr_event::FailureKind;
-use bohr_explore::bug_file::Bug;
+use bohr_explore::bug_file::{Invocation, Oracle};
 use bohr_explore::{ExploreError, write_whole};
 use bohr_trigger::patch::{Language, PatchError, TestCase, insertions, regression_test, unified};
 use bohr_trigger::{Expression, Place};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Seconds after which the regression test takes a run for stuck.
@@ -23,15 +21,42 @@ pub struct Artefacts {
     pub root: PathBuf,
 }
 
-/// Writes the patch and the test into a folder.
-pub fn write(
+/// What the test is about.
+pub struct Case<'a> {
+    pub program: &'a Path,
+    pub invocation: &'a Invocation,
+    pub oracle: &'a Oracle,
+    pub kind: &'a FailureKind,
+}
+
+/// Writes the patch and the test into a folder, and says where; or why not.
+pub fn leave(
+    set: &[Expression],
+    case: &Case<'_>,
+    folder: &Path,
+) -> Result<Option<Artefacts>, Failure> {
+    let name = case.program.file_stem().unwrap_or_default();
+    match write(&name.to_string_lossy(), set, case, folder)? {
+        Ok(artefacts) => {
+            if !artefacts.root.as_os_str().is_empty() {
+                eprintln!("bohr: apply the patch in {}", artefacts.root.display());
+            }
+            Ok(Some(artefacts))
+        }
+        Err(error) => {
+            eprintln!("bohr: no patch: {error}");
+            Ok(None)
+        }
+    }
+}
+
+fn write(
     name: &str,
     set: &[Expression],
-    bug: &Bug,
+    case: &Case<'_>,
     folder: &Path,
 ) -> Result<Result<Artefacts, PatchError>, Failure> {
-    let program = Path::new(OsStr::from_bytes(&bug.program.path));
-    let (root, sources) = sources(set, program);
+    let (root, sources) = sources(set, case.program);
     let changes = match insertions(name, set, &sources) {
         Ok(changes) => changes,
         Err(error) => return Ok(Err(error)),
@@ -42,15 +67,17 @@ pub fn write(
         patch += &unified(&relative(file), &sources[file], insertions);
         language = Language::of(file).unwrap_or(language);
     }
-    let kind = &bug.signature.kind;
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
     let test = regression_test(&TestCase {
         name,
         language,
-        arguments: bug.invocation.arguments.iter().map(text).collect(),
-        exit_code: bug.oracle.exit_code,
+        arguments: case.invocation.arguments.iter().map(text).collect(),
+        exit_code: case.oracle.exit_code,
         patience: PATIENCE,
-        perturb: matches!(kind, FailureKind::UseAfterFree | FailureKind::DoubleFree),
+        perturb: matches!(
+            case.kind,
+            FailureKind::UseAfterFree | FailureKind::DoubleFree
+        ),
     });
     let extension = match language {
         Language::Rust => "rs",

@@ -1,7 +1,7 @@
 //! `bohr break from`: the fewest breakpoints with which a bug comes every time
 //! (methodology I of the paper, made automatic).
 
-use super::artefacts;
+use super::artefacts::{Case, leave};
 use super::choices::{Words, choices, copies, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
@@ -13,11 +13,11 @@ use crate::explain::find_out;
 use crate::explain::stacks::Stacks;
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::Omissions;
-use bohr_event::{Diagnosis, Fault, MemoryModel, PlaceNumber};
+use bohr_event::{Diagnosis, FailureKind, Fault, MemoryModel, PlaceNumber};
 use bohr_explain::Importance;
 use bohr_explore::Trials;
 use bohr_explore::native::Native;
-use bohr_trigger::{Expression, demands};
+use bohr_trigger::{Expression, demands, finding};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ use std::time::Duration;
 Examples:
   bohr break from cache.bohr
   bohr break from cache.bohr --json | jq .breakpoints
+  bohr break from cache.bohr --finding 2
 
 The bug is simplified and explained first. Places at which its threads have to
 meet are tried in runs under control, the best of them with real threads; pauses
@@ -42,6 +43,10 @@ pub struct Args {
     /// Native runs that a set is verified by.
     #[arg(long, value_name = "N", default_value_t = 100)]
     runs: usize,
+    /// Only the N-th of what `bohr explain BUG --json` lists as `findings`, then
+    /// `races`; whether a failure comes of it or not, its threads have to meet.
+    #[arg(long, value_name = "N")]
+    finding: Option<usize>,
     /// Folder for the patch and the regression test.
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
@@ -54,7 +59,7 @@ pub struct Args {
 const ENOUGH: f64 = 0.99;
 
 /// Longest time of a native run.
-const LIMIT: Duration = Duration::from_secs(10);
+pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// Why there are no breakpoints.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +70,9 @@ pub enum BreakError {
     /// It is the memory that keeps threads apart, not their order.
     #[error("the failure was found under --model {0}: no breakpoint keeps a store in its buffer")]
     Buffered(MemoryModel),
+    /// There are not so many.
+    #[error("there is no finding {0}; they are counted from 1, races behind the others")]
+    NoFinding(usize),
     /// Nothing worked.
     #[error("no set of at most three breakpoints showed the failure with real threads")]
     NothingWorks,
@@ -72,7 +80,12 @@ pub enum BreakError {
 
 impl Diagnosis for BreakError {
     fn fault(&self) -> Fault {
-        Fault::Unsupported
+        match self {
+            BreakError::NoFinding(_) => Fault::Input,
+            BreakError::NoPlaces | BreakError::Buffered(_) | BreakError::NothingWorks => {
+                Fault::Unsupported
+            }
+        }
     }
 
     fn help(&self) -> Option<String> {
@@ -90,7 +103,13 @@ pub fn run(args: &Args) -> Outcome {
     let finder = Finder::of(&subject)?;
     let native = Native::new(&subject)?.looking_for(&bug.signature.kind);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let explained = find_out(&bug, &mut trials, args.time)?;
+    let mut explained = find_out(&bug, &mut trials, args.time)?;
+    let mut kind_shown = bug.signature.kind.clone();
+    if let Some(number) = args.finding {
+        let one = finding(&explained.explanation, number);
+        explained.explanation = one.ok_or(BreakError::NoFinding(number))?;
+        kind_shown = FailureKind::DataRace;
+    }
     let vocabulary = &explained.vocabulary;
     let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
     let places = finder.places();
@@ -115,10 +134,12 @@ pub fn run(args: &Args) -> Outcome {
     // Real runs have all their threads.
     trials.leave_out(Omissions::default());
     let mut laboratory = Laboratory {
-        trials: &mut trials,
+        trials: Some(&mut trials),
         finder: &finder,
         native: &native,
-        bug: &bug,
+        kind: kind_shown,
+        oracle: &bug.oracle,
+        go_on: &go_on,
         limit: LIMIT,
     };
     let mut steps = Vec::new();
@@ -128,19 +149,13 @@ pub fn run(args: &Args) -> Outcome {
         compared,
     } = best.ok_or(BreakError::NothingWorks)?;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
-    let name = program.file_stem().unwrap_or_default().to_string_lossy();
-    let artefacts = match artefacts::write(&name, &breakpoints, &bug, &args.output)? {
-        Ok(artefacts) => {
-            if !artefacts.root.as_os_str().is_empty() {
-                eprintln!("bohr: apply the patch in {}", artefacts.root.display());
-            }
-            Some(artefacts)
-        }
-        Err(error) => {
-            eprintln!("bohr: no patch: {error}");
-            None
-        }
+    let case = Case {
+        program,
+        invocation: &bug.invocation,
+        oracle: &bug.oracle,
+        kind: &bug.signature.kind,
     };
+    let artefacts = leave(&breakpoints, &case, &args.output)?;
     let (patch, test) = artefacts.map(|one| (one.patch, one.test)).unzip();
     let report = Report {
         program: program
@@ -156,12 +171,12 @@ pub fn run(args: &Args) -> Outcome {
         patch,
         test,
     };
-    tell(args, &report)
+    tell(args.subject.json, &report)
 }
 
 /// The smallest set that shows the bug in nearly every one of many runs; more than
 /// one is looked at while they cost much.
-fn best(
+pub fn best(
     choices: &[Vec<Expression>],
     laboratory: &mut Laboratory<'_, '_>,
     runs: usize,
@@ -205,8 +220,9 @@ fn tell_step(step: &Step) {
     );
 }
 
-fn tell(args: &Args, report: &Report) -> Result<ExitCode, Failure> {
-    match args.subject.json {
+/// Prints the report, and says by the exit code whether the set is good enough.
+pub fn tell(json: bool, report: &Report) -> Result<ExitCode, Failure> {
+    match json {
         true => println!("{}", report.as_json()),
         false => print!("{}", report.as_text()),
     }

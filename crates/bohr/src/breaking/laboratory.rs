@@ -4,8 +4,9 @@
 use super::measured::Measured;
 use crate::control::breakpoints::{Finder, under_control};
 use crate::outcome::Failure;
+use bohr_event::FailureKind;
 use bohr_event::breakpoint::Counts;
-use bohr_explore::bug_file::Bug;
+use bohr_explore::bug_file::Oracle;
 use bohr_explore::native::{Native, NativeRun, shows};
 use bohr_explore::{Trials, Voice};
 use bohr_schedule::{Plan, Rule, read_report};
@@ -14,10 +15,15 @@ use std::time::Duration;
 
 /// See the module.
 pub struct Laboratory<'l, 't> {
-    pub trials: &'l mut Trials<'t>,
+    /// Runs under control, if there is a bug to compare them with.
+    pub trials: Option<&'l mut Trials<'t>>,
     pub finder: &'l Finder,
     pub native: &'l Native<'l>,
-    pub bug: &'l Bug,
+    /// What a run has to show. Of a data race that is, like of any finding without
+    /// a failure, that the threads have met.
+    pub kind: FailureKind,
+    pub oracle: &'l Oracle,
+    pub go_on: &'l dyn Fn() -> bool,
     /// Longest time of a native run.
     pub limit: Duration,
 }
@@ -60,18 +66,23 @@ impl Laboratory<'_, '_> {
         // Strategies see no stacks. What holds anywhere holds here, too.
         let sides = found.iter_mut().flat_map(|one| &mut one.sides);
         sides.for_each(|side| side.within.clear());
-        let atlas = self.trials.atlas();
+        let mut promise = Promise::default();
+        let Some(trials) = &mut self.trials else {
+            return Ok(promise);
+        };
+        let atlas = trials.atlas();
         let program = &atlas.models()[0].identity;
         let breakpoints = under_control(set, &found, atlas.objects(), program)?;
         let plan = Plan {
             breakpoints,
             ..Plan::new(Rule::Random)
         };
-        let mut promise = Promise::default();
         for seed in 0..seeds {
-            let trial = self.trials.run(&plan, seed)?;
+            let trial = trials.run(&plan, seed)?;
             let counts: Vec<Counts> = read_report(&trial.learnt).unwrap_or_default();
-            promise.failing += u64::from(trial.same);
+            let met = !counts.is_empty() && counts.iter().all(|counts| counts.hits > 0);
+            let shown = trial.same || (met && self.kind == FailureKind::DataRace);
+            promise.failing += u64::from(shown);
             promise.in_vain += counts.iter().map(|counts| counts.timed_out).sum::<u64>();
         }
         Ok(promise)
@@ -86,7 +97,7 @@ impl Laboratory<'_, '_> {
             let made = self.native.run(&found, Voice::Muted, self.limit)?;
             measured.add(&made, self.is_it(&made));
             let hopeless = run + 1 >= runs.min(3) && measured.failures == 0;
-            if (hopeless && !all) || !self.trials.go_on() {
+            if (hopeless && !all) || !(self.go_on)() {
                 break;
             }
         }
@@ -110,7 +121,7 @@ impl Laboratory<'_, '_> {
                 let made = self.native.run_plain(Voice::Muted, self.limit)?;
                 add(|all| &mut all.plain, made);
             }
-            if !self.trials.go_on() {
+            if !(self.go_on)() {
                 break;
             }
         }
@@ -118,6 +129,6 @@ impl Laboratory<'_, '_> {
     }
 
     fn is_it(&self, run: &NativeRun) -> bool {
-        shows(run, &self.bug.signature.kind, &self.bug.oracle)
+        shows(run, &self.kind, self.oracle)
     }
 }

@@ -38,6 +38,7 @@ impl Report {
     fn error(&self) -> String {
         match &self.compared.with.ending {
             None => "none".to_string(),
+            Some(Ending::Exited(0)) if self.kind == "race" => "none".to_string(),
             Some(Ending::Exited(0)) => "wrong output".to_string(),
             Some(Ending::Exited(code)) => format!("exit code {code}"),
             Some(Ending::Signalled(6)) => "abort".to_string(),

@@ -76,13 +76,12 @@ impl Found {
         self.set.iter().all(Expression::can_be_patched)
     }
 
-    /// The less the better: how certain it is comes first; then whether the sources
-    /// can keep it, which is worth some time; then how long it takes.
+    /// The less the better: how certain it is comes first, then whether the sources
+    /// can keep it, then how long it takes.
     fn worth(&self) -> f64 {
-        const UNKEPT: f64 = 1.5;
-        let time = self.measured.median_time();
-        let kept = if self.can_be_patched() { 1.0 } else { UNKEPT };
-        (1.0 - self.measured.probability()) * 1e6 + time * kept
+        let unkept = f64::from(u8::from(!self.can_be_patched()));
+        let unsure = 1.0 - self.measured.probability();
+        unsure * 1e6 + unkept * 1e3 + self.measured.median_time()
     }
 }
 

@@ -84,17 +84,25 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Whether it is as certain and as quick as anybody could wish.
+    /// Whether it is as certain, as quick and as lasting as anybody could wish.
     pub fn is_fine(&self, enough: f64) -> bool {
-        self.compared.with.probability() >= enough && self.compared.overhead() <= LITTLE
+        let sure = self.compared.with.probability() >= enough;
+        sure && self.can_be_patched() && self.compared.overhead() <= LITTLE
     }
 
-    /// More certain, as far as that is not enough anyway, or as certain and
-    /// quicker.
+    fn can_be_patched(&self) -> bool {
+        self.set.iter().all(Expression::can_be_patched)
+    }
+
+    /// More certain, as far as that is not enough anyway; or as certain, and the
+    /// sources can keep it; or that, too, and quicker.
     pub fn is_better_than(&self, other: &Verified, enough: f64) -> bool {
         let sure = |one: &Verified| one.compared.with.probability().min(enough);
-        let quicker = self.compared.overhead() < other.compared.overhead();
-        sure(self) > sure(other) || (sure(self) == sure(other) && quicker)
+        let certainty = sure(self).total_cmp(&sure(other));
+        let kept = self.can_be_patched().cmp(&other.can_be_patched());
+        let time = |one: &Verified| one.compared.overhead();
+        let quicker = time(other).total_cmp(&time(self));
+        certainty.then(kept).then(quicker).is_gt()
     }
 }
 

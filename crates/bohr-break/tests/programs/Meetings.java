@@ -1,0 +1,148 @@
+import bohr.Breakpoint;
+import bohr.Breakpoint.Locks;
+import bohr.Breakpoint.Scope;
+import bohr.Breakpoint.Visit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Threads that meet at breakpoints, and what has to hold of that. */
+public final class Meetings {
+    private static final Duration LONG = Duration.ofMinutes(5);
+    private static final Duration SHORT = Duration.ofMillis(20);
+
+    private static final Breakpoint<Object> LOST = Breakpoint.conflict("lost \"update\"").pause(LONG);
+    private static final Breakpoint<Object> APART = Breakpoint.conflict("apart").pause(SHORT);
+    private static final Breakpoint<Locks> CROSSED = Breakpoint.deadlock("crossed").pause(LONG);
+    private static final Breakpoint<Object> THREE = Breakpoint.conflict("three").sides(3).pause(LONG);
+    private static final Breakpoint<Integer> THROWS =
+            new Breakpoint<Integer>("throws", (one, other) -> one / other == 1).pause(SHORT);
+    private static final Breakpoint<Object> SCOPED =
+            Breakpoint.conflict("scoped").within("inside").pause(SHORT);
+    private static final Breakpoint<Object> ALONE = Breakpoint.conflict("alone").pause(LONG);
+    private static final Breakpoint<Object> COUNTED =
+            Breakpoint.conflict("counted").ignoreFirst(2).atMost(1).pause(SHORT);
+
+    private static int balance;
+
+    public static void main(String[] arguments) throws InterruptedException {
+        asleep();
+        Breakpoint.arm();
+        for (int round = 0; round < 100; round++) {
+            lostUpdate();
+        }
+        expect(LOST.hits() == 100, "every round is hit");
+        Object object = new Object();
+        together(() -> APART.reach(0, object), () -> APART.reach(1, new Object()));
+        expect(APART.hits() == 0 && APART.timeouts() == 2, "other objects do not meet");
+        crossedLocks();
+        order();
+        together(() -> THROWS.reach(0, 1), () -> THROWS.reach(1, 0));
+        expect(THROWS.hits() == 0, "a condition that throws does not hold");
+        together(() -> SCOPED.reach(0, object), () -> SCOPED.reach(1, object));
+        expect(SCOPED.postponements() == 0, "nobody is in the scope");
+        interrupted();
+        counted();
+        System.out.println("all met");
+    }
+
+    private static void asleep() {
+        try (Visit visit = ALONE.first(ALONE)) {
+            expect(!visit.isHit() && ALONE.visits() == 0, "nothing happens while they sleep");
+        }
+    }
+
+    private static void lostUpdate() throws InterruptedException {
+        balance = 0;
+        together(
+                () -> {
+                    int seen = balance;
+                    try (Visit visit = LOST.second(LOST)) {
+                        expect(visit.isHit(), "the second side meets the first");
+                        balance = seen + 1;
+                    }
+                },
+                () -> {
+                    try (Visit visit = LOST.first(LOST)) {
+                        balance++;
+                    }
+                });
+        expect(balance == 1, "an update is lost in every round, not in " + balance);
+    }
+
+    private static void crossedLocks() throws InterruptedException {
+        Object one = new Object();
+        Object other = new Object();
+        together(
+                () -> {
+                    synchronized (one) {
+                        expect(CROSSED.reach(0, new Locks(one, other)), "both hold what the other wants");
+                    }
+                },
+                () -> {
+                    synchronized (other) {
+                        expect(CROSSED.reach(1, new Locks(other, one)), "both hold what the other wants");
+                    }
+                });
+    }
+
+    private static void order() throws InterruptedException {
+        List<Integer> order = Collections.synchronizedList(new ArrayList<>());
+        Runnable[] all = new Runnable[3];
+        for (int side = 0; side < 3; side++) {
+            int own = 2 - side;
+            all[side] = () -> {
+                try (Visit visit = THREE.side(own, order)) {
+                    order.add(own);
+                }
+            };
+        }
+        together(all);
+        expect(order.equals(List.of(0, 1, 2)), "three sides go on in their order, not " + order);
+    }
+
+    private static void interrupted() throws InterruptedException {
+        boolean[] still = new boolean[1];
+        Thread thread = new Thread(() -> {
+            try (Visit visit = ALONE.first(ALONE)) {
+                still[0] = Thread.currentThread().isInterrupted() && !visit.isHit();
+            }
+        });
+        thread.start();
+        while (ALONE.postponements() == 0) {
+            Thread.yield();
+        }
+        thread.interrupt();
+        thread.join();
+        expect(still[0] && ALONE.timeouts() == 1, "an interrupted thread goes on, interrupted");
+    }
+
+    private static void counted() throws InterruptedException {
+        for (int round = 0; round < 3; round++) {
+            together(() -> COUNTED.reach(0, COUNTED), () -> COUNTED.reach(1, COUNTED));
+        }
+        expect(COUNTED.hits() == 1 && COUNTED.visits() == 6, "ignored, hit once, then asleep");
+    }
+
+    private static void together(Runnable... all) throws InterruptedException {
+        List<Thread> threads = new ArrayList<>();
+        List<Throwable> thrown = Collections.synchronizedList(new ArrayList<>());
+        for (Runnable one : all) {
+            Thread thread = new Thread(one);
+            thread.setUncaughtExceptionHandler((ignored, throwable) -> thrown.add(throwable));
+            thread.start();
+            threads.add(thread);
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        expect(thrown.isEmpty(), "no thread fails: " + thrown);
+    }
+
+    private static void expect(boolean holds, String what) {
+        if (!holds) {
+            throw new AssertionError(what);
+        }
+    }
+}
