@@ -74,9 +74,12 @@ pub fn run(names: &[String]) -> Result<(), String> {
     sum_up(&told)
 }
 
+/// Whether an exhibit meets one of them.
+type Target = fn(&Met) -> bool;
+
 /// One line per target; an error if any is missed.
 fn sum_up(told: &[(&str, Met)]) -> Result<(), String> {
-    let targets: [(&str, fn(&Met) -> bool); 3] = [
+    let targets: [(&str, Target); 3] = [
         ("probability at least 0.99", |met| met.probability),
         ("at most 3 breakpoints", |met| met.number),
         ("overhead at most 1.4x", |met| met.overhead),
