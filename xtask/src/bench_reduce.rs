@@ -8,6 +8,7 @@
 mod table;
 
 use crate::bench::Bench;
+use crate::install;
 use crate::museum::build_bohr;
 use crate::shell;
 use bohr_museum::{Compilers, Exhibit, Hunting, MemoryModel, Papers, Variant};
@@ -68,6 +69,7 @@ impl Reduced {
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let (seconds, names) = shell::number_and_rest("--seconds", SECONDS, arguments)?;
+    install::needed(&[("time", "/usr/bin/time")])?;
     let bohr = build_bohr()?;
     let papers = Papers::load().map_err(|error| error.to_string())?;
     let exhibits = chosen(names)?;

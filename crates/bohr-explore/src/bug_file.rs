@@ -13,7 +13,7 @@
 //! [`Bug`] or of anything in it is a new version.
 
 use crate::sources::Source;
-use bohr_event::{Schedule, Signature, control};
+use bohr_event::{Schedule, Signature, ThreadPath, control};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"bohr-bug";
@@ -171,6 +171,9 @@ pub struct Reduced {
     pub schedule: Schedule,
     /// The threads and iterations that do not happen.
     pub without: control::Omissions,
+    /// Threads that run from their beginning to their end while nobody else is
+    /// under way.
+    pub serial: Vec<ThreadPath>,
 }
 
 /// A failing run.
@@ -210,6 +213,9 @@ pub struct Bug {
     pub sources: Vec<Source>,
     /// The same failure with fewer threads, iterations and events, if somebody cut it down.
     pub reduced: Option<Reduced>,
+    /// A smaller one that was not replayed often enough to rely on: a reduction
+    /// was broken off. Only what goes on with that reduction looks at it.
+    pub provisional: Option<Reduced>,
     /// The same failure with fewer switches, if somebody smoothed it; what the
     /// reduced one leaves out is left out here, too.
     pub simplified: Option<Schedule>,
@@ -379,7 +385,7 @@ fn unpack(body: &[u8]) -> Result<Bug, BugFileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{Anchor, Choice, ChoiceKind, FailureKind, Place, Segment, SiteId, ThreadPath};
+    use bohr_event::{Anchor, Choice, ChoiceKind, FailureKind, Place, Segment, SiteId};
     use proptest::prelude::*;
 
     fn place(number: u32) -> Place {
@@ -451,6 +457,7 @@ mod tests {
                 line: "a.c:7".into(),
             }],
             reduced: None,
+            provisional: None,
             simplified: Some(schedule.clone()),
             schedule,
         }

@@ -7,6 +7,7 @@
 
 use crate::footprint::Touch;
 use crate::order::Chain;
+use crate::variables::VariableNumber;
 
 /// The state of every variable while a trace goes by: who wrote it last, and
 /// who has read it since.
@@ -48,6 +49,13 @@ impl<P: Copy> Dependences<P> {
         for &(other, step) in writer.chain(readers).filter(|(other, _)| *other != chain) {
             found(other, step);
         }
+    }
+
+    /// The step that wrote a variable last, whoever made it.
+    #[must_use]
+    pub fn writer(&self, variable: VariableNumber) -> Option<P> {
+        let writer = self.variables[variable.0 as usize].writer;
+        writer.map(|(_, step)| step)
     }
 
     /// The step has happened.

@@ -173,20 +173,33 @@ impl Order {
         let segments = self.runs.iter().map(|run| {
             let run: Vec<usize> = events.by_ref().take(run.events as usize).collect();
             let last = *run.last().expect("a run has at least one event");
-            let place = steps[last].operation.place;
-            let visits = run
-                .iter()
-                .filter(|&&event| steps[event].operation.place == place);
-            Segment {
-                thread: path(last),
-                events: run.len() as u64,
-                end: Some(Anchor {
-                    place,
-                    visits: visits.count() as u32,
-                }),
-            }
+            segment(path(last), run.iter().map(|&event| &steps[event]))
         });
         segments.collect()
+    }
+}
+
+/// The order in which steps came, as a schedule.
+pub(crate) fn as_schedule(steps: &[Step], threads: &[ThreadPath]) -> Schedule<PlaceNumber> {
+    let runs = steps.chunk_by(|one, next| one.thread == next.thread);
+    runs.map(|run| segment(threads[run[0].thread.position()].clone(), run.iter()))
+        .collect()
+}
+
+/// Events of one thread, one after the other, at least one; it ends where they do.
+fn segment<'s>(
+    thread: ThreadPath,
+    run: impl DoubleEndedIterator<Item = &'s Step> + ExactSizeIterator + Clone,
+) -> Segment<PlaceNumber> {
+    let place = |step: &Step| step.operation.place;
+    let end = run.clone().next_back().map(place);
+    Segment {
+        thread,
+        events: run.len() as u64,
+        end: end.map(|end| Anchor {
+            place: end,
+            visits: run.filter(|step| place(step) == end).count() as u32,
+        }),
     }
 }
 

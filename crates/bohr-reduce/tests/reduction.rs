@@ -3,7 +3,7 @@
 
 use bohr_event::ThreadPath;
 use bohr_event::control::{GateReference, Omissions};
-use bohr_reduce::reduction::{Block, Candidates, Effort, Reducer, reduce};
+use bohr_reduce::reduction::{Block, Candidates, Cut, Effort, Reducer, reduce};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -19,6 +19,9 @@ struct Toy {
     passes: BTreeMap<ThreadPath, u64>,
     needed: BTreeSet<(ThreadPath, u64)>,
     without: Omissions,
+    /// Threads that may be serial, and those that are.
+    may_be_serial: BTreeSet<ThreadPath>,
+    serial: Vec<ThreadPath>,
 }
 
 impl Toy {
@@ -45,9 +48,13 @@ impl Reducer for Toy {
         _: Effort,
     ) -> Result<Option<usize>, Infallible> {
         let mut all = 0..candidates.count;
-        let found = all.find(|&number| self.fails(&(candidates.omissions)(number)));
+        let found = all.find(|&number| {
+            let Cut { without, serial } = (candidates.cut)(number);
+            self.fails(&without) && serial.iter().all(|path| self.may_be_serial.contains(path))
+        });
         if let Some(number) = found {
-            self.without = (candidates.omissions)(number);
+            let cut = (candidates.cut)(number);
+            (self.without, self.serial) = (cut.without, cut.serial);
         }
         Ok(found)
     }
@@ -71,6 +78,7 @@ impl Reducer for Toy {
             first_child: 0,
             children: 0,
             starts: Vec::new(),
+            length: 0,
             pinned: Vec::new(),
         };
         self.threads().into_iter().map(block).collect()
@@ -82,6 +90,13 @@ impl Reducer for Toy {
 
     fn has_time(&self) -> bool {
         true
+    }
+
+    fn confirm(&mut self, _: bool) -> Result<Cut, Infallible> {
+        Ok(Cut {
+            without: self.without.clone(),
+            serial: self.serial.clone(),
+        })
     }
 }
 
@@ -104,8 +119,13 @@ fn toy() -> impl Strategy<Value = Toy> {
             .map(|(_, element)| element);
         Toy {
             needed: needed.collect(),
+            may_be_serial: { passes.keys() }
+                .filter(|path| path.depth() > 0 && path.steps().last().is_some_and(|n| n % 2 == 0))
+                .cloned()
+                .collect(),
             passes,
             without: Omissions::default(),
+            serial: Vec::new(),
         }
     })
 }
@@ -113,9 +133,13 @@ fn toy() -> impl Strategy<Value = Toy> {
 proptest! {
     #[test]
     fn what_is_left_fails_and_nothing_of_it_can_go(mut toy in toy()) {
-        let mut omissions = Omissions::default();
-        let Ok(()) = reduce(&mut toy, &mut omissions, |_| {});
+        let mut cut = Cut::default();
+        let Ok(()) = reduce(&mut toy, &mut cut, |_| {});
+        let Cut { without: omissions, serial } = cut;
         prop_assert_eq!(&omissions, &toy.without);
+        let left = toy.threads();
+        let may: Vec<_> = left.iter().filter(|path| toy.may_be_serial.contains(path)).collect();
+        prop_assert_eq!(serial.iter().collect::<Vec<_>>(), may);
         prop_assert!(toy.fails(&omissions));
         // 1-minimal: each thread that is left is tried, and each pass.
         for path in toy.threads().into_iter().filter(|path| *path != ThreadPath::MAIN) {

@@ -94,10 +94,10 @@ pub fn run(args: &Args) -> Outcome {
     };
     let crew = Crew::new(&start, args.jobs.map_or_else(processors, usize::from))?;
     let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar)?;
-    let mut omissions = bug.without();
+    let mut cut = workshop.cut().clone();
     let mut stages = Vec::new();
     let mut started = Instant::now();
-    let done = reduction::reduce(&mut workshop, &mut omissions, |stage| {
+    let done = reduction::reduce(&mut workshop, &mut cut, |stage| {
         stages.push((stage.clone(), started.elapsed()));
         started = Instant::now();
     });
@@ -136,6 +136,7 @@ fn resume(bug: &mut Bug, path: &Path) -> Result<(), Failure> {
         return Err(ReduceError::OtherBug { path }.into());
     }
     bug.reduced = begun.reduced;
+    bug.provisional = begun.provisional;
     bug.simplified = begun.simplified;
     Ok(())
 }

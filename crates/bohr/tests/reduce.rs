@@ -139,3 +139,20 @@ fn the_dependence_graph_alone_removes_what_nobody_waits_for() {
     let replay = folder.bohr(&["replay", "program.bohr", "--json"]).expect(0);
     assert_eq!(replay.json()["events"], report["events_before"]);
 }
+
+#[test]
+fn threads_that_cannot_go_run_in_one_piece() {
+    let folder = Folder::empty();
+    folder.build("counted", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let report = reduce(&folder, &[]);
+    assert_eq!(report["threads_before"], json!(6));
+    assert_eq!(report["threads_after"], json!(3), "main and two that race");
+    assert_eq!(report["threads_serial"], json!(3));
+    assert_eq!(report["verified"], json!(true));
+    let replay = ["replay", "program.bohr", "--times", "20", "--json"];
+    let replays = folder.bohr(&replay).expect(0).json();
+    assert_eq!(replays["reproduced"], json!(20));
+    let text = folder.bohr(&["explain", "program.bohr"]).expect(0).text();
+    assert!(text.contains("in one piece each: 0:"), "{text}");
+}

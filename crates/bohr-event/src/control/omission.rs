@@ -44,6 +44,8 @@ pub struct OmittedPasses {
     pub thread: ThreadPath,
     /// Which, counted from 0 over the whole run of the thread; ascending.
     pub numbers: Vec<u64>,
+    /// All from this number on as well.
+    pub beyond: Option<u64>,
     /// How many threads each of them would have created: these consume their
     /// numbers, so that those that other passes create keep their names.
     pub children: u32,
@@ -68,6 +70,15 @@ pub struct Passes {
     /// How many events the run had when each of them began, if every gate is
     /// counted.
     pub starts: Vec<u64>,
+}
+
+impl OmittedPasses {
+    /// Whether a pass is left out.
+    #[must_use]
+    pub fn has(&self, number: u64) -> bool {
+        self.beyond.is_some_and(|first| first <= number)
+            || self.numbers.binary_search(&number).is_ok()
+    }
 }
 
 impl Omissions {

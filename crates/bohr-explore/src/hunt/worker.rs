@@ -236,6 +236,7 @@ impl Desk<'_> {
             schedule: self.atlas.outward(&report.schedule()),
             sources: Vec::new(),
             reduced: None,
+            provisional: None,
             simplified: None,
         }
     }

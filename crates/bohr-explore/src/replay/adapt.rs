@@ -178,6 +178,7 @@ fn consider(
         schedule: atlas.outward(&report.schedule()),
         sources: present.to_vec(),
         reduced: None,
+        provisional: None,
         simplified: None,
         ..old.clone()
     });

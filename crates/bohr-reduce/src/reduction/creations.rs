@@ -7,7 +7,7 @@ use super::iterations::{keeping, left_of};
 use super::{Block, Candidates, Reducer, Stage, Work};
 
 pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
-    if work.omissions.threads.is_empty() {
+    if work.cut.without.threads.is_empty() {
         return Ok(());
     }
     let blocks = work.reducer.blocks();
@@ -15,8 +15,8 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
         if !work.reducer.has_time() {
             break;
         }
-        let before = work.omissions.clone();
-        if left_of(creating, &before).is_empty() {
+        let before = work.cut.clone();
+        if left_of(creating, &before.without).is_empty() {
             continue;
         }
         let kept: Vec<u64> = creating.pinned.iter().rev().copied().collect();
@@ -27,14 +27,14 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
         };
         let twins: Vec<&Block> = blocks.iter().filter(is_twin).collect();
         let sets = sets(&twins);
-        let omissions = |test: usize| {
-            let alone = keeping(&before, creating, &kept);
+        let cut = |test: usize| {
+            let alone = keeping(&before.without, creating, &kept);
             let without = |omissions, block: &&Block| keeping(&omissions, block, &kept);
-            sets[test].iter().fold(alone, without)
+            before.leaving_out(sets[test].iter().fold(alone, without))
         };
         let candidates = Candidates {
             count: sets.len(),
-            omissions: &omissions,
+            cut: &cut,
             may_grow: false,
         };
         work.take_first(stage, &candidates)?;

@@ -5,12 +5,14 @@
 //! so all threads are first left with their last passes through a block, and
 //! only then are single passes looked for. Blocks that were passed seldom come
 //! first: they are the outer ones of nested blocks, and numbers of passes through
-//! inner ones count what is left of the outer ones.
+//! inner ones count what is left of the outer ones. A block of which so many parts
+//! in a row cannot go is left as it is: a loop that builds what everybody needs
+//! would otherwise cost as many tests as it has passes.
 
 use super::{Block, Candidates, Reducer, Stage, Work};
 use bohr_event::ThreadPath;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
     last_ones(work, stage)?;
@@ -22,11 +24,11 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
             return Ok(());
         };
         done.insert(name(block));
-        let before = work.omissions.clone();
-        let left = left_of(block, &before);
-        work.search(stage, left.len(), false, &|kept| {
+        let before = work.cut.clone();
+        let left = left_of(block, &before.without);
+        work.search_briefly(stage, left.len(), &|kept| {
             let kept: Vec<u64> = kept.iter().map(|&position| left[position]).collect();
-            keeping(&before, block, &kept)
+            before.leaving_out(keeping(&before.without, block, &kept))
         })?;
     }
     Ok(())
@@ -43,10 +45,10 @@ fn last_ones<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<()
         };
         let gate = first.gate;
         done.insert(gate);
-        let before = work.omissions.clone();
+        let before = work.cut.clone();
         let of_gate = blocks.iter().filter(|block| block.gate == gate);
         let lists: Vec<(&Block, Vec<u64>)> = of_gate
-            .map(|block| (block, left_of(block, &before)))
+            .map(|block| (block, left_of(block, &before.without)))
             .collect();
         let longest = lists.iter().map(|(_, left)| left.len()).max().unwrap_or(0);
         if longest == 0 {
@@ -56,16 +58,15 @@ fn last_ones<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<()
             .take_while(|&depth| depth < longest)
             .collect();
         let depths = [&[0], &depths[..]].concat();
-        let omissions = |test: usize| {
-            lists
-                .iter()
-                .fold(before.clone(), |omissions, (block, left)| {
-                    keeping(&omissions, block, &left[..left.len().min(depths[test])])
-                })
+        let cut = |test: usize| {
+            let shorter = |omissions, (block, left): &(&Block, Vec<u64>)| {
+                keeping(&omissions, block, &left[..left.len().min(depths[test])])
+            };
+            before.leaving_out(lists.iter().fold(before.without.clone(), shorter))
         };
         let candidates = Candidates {
             count: depths.len(),
-            omissions: &omissions,
+            cut: &cut,
             may_grow: false,
         };
         work.take_first(stage, &candidates)?;
@@ -88,10 +89,9 @@ fn is_of(omitted: &OmittedPasses, block: &Block) -> bool {
 /// The passes that are still made and can go, the last one first.
 pub(super) fn left_of(block: &Block, omissions: &Omissions) -> Vec<u64> {
     let known = omissions.iterations.iter().find(|one| is_of(one, block));
-    let known = known.map_or(&[][..], |omitted| &omitted.numbers);
     (0..block.passes)
         .rev()
-        .filter(|number| known.binary_search(number).is_err())
+        .filter(|number| !known.is_some_and(|known| known.has(*number)))
         .filter(|number| block.pinned.binary_search(number).is_err())
         .collect()
 }
@@ -104,17 +104,70 @@ pub(super) fn keeping(before: &Omissions, block: &Block, kept: &[u64]) -> Omissi
         found.is_ok() || block.pinned.binary_search(number).is_ok()
     };
     let numbers: Vec<u64> = (0..block.passes).filter(|n| !is_kept(n)).collect();
+    let known = before.iterations.iter().find(|one| is_of(one, block));
+    let beyond = known.and_then(|known| known.beyond);
+    replaced(before, block, numbers, beyond)
+}
+
+/// The same with these passes of a block left out and no others.
+fn replaced(
+    before: &Omissions,
+    block: &Block,
+    numbers: Vec<u64>,
+    beyond: Option<u64>,
+) -> Omissions {
     let mut omissions = before.clone();
     omissions.iterations.retain(|one| !is_of(one, block));
-    if !numbers.is_empty() {
+    if !numbers.is_empty() || beyond.is_some() {
         omissions.iterations.push(OmittedPasses {
             gate: block.gate,
             thread: block.thread.clone(),
             numbers,
+            beyond,
             children: block.children,
         });
     }
     omissions
+}
+
+/// Tries to leave out what comes after the failure: passes that a run without it
+/// would make. Nothing of the failing run goes, but the runs that it is compared
+/// with become as short as it is.
+pub(super) fn later_ones<R: Reducer>(
+    work: &mut Work<'_, R>,
+    stage: &mut Stage,
+) -> Result<(), R::Error> {
+    let before = work.cut.clone();
+    let ends = |block: &Block| {
+        let mut known = before.without.iterations.iter();
+        known.any(|one| is_of(one, block) && one.beyond.is_some())
+    };
+    let blocks: Vec<Block> = { work.reducer.blocks().into_iter() }
+        .filter(|block| !ends(block))
+        .collect();
+    if blocks.is_empty() || !work.reducer.has_time() {
+        return Ok(());
+    }
+    let progress = stage.progress;
+    let gates: BTreeSet<GateReference> = blocks.iter().map(|block| block.gate).collect();
+    let gates: Vec<GateReference> = gates.into_iter().collect();
+    work.search(stage, gates.len(), false, &|kept| {
+        let goes = |block: &&Block| !kept.iter().any(|&position| gates[position] == block.gate);
+        let ended = |omissions: Omissions, block: &Block| {
+            let mut known = omissions.iterations.iter();
+            let known = known.find(|one| is_of(one, block));
+            let numbers = known.map_or(Vec::new(), |known| known.numbers.clone());
+            replaced(&omissions, block, numbers, Some(block.passes))
+        };
+        let ended = blocks
+            .iter()
+            .filter(goes)
+            .fold(before.without.clone(), ended);
+        before.leaving_out(ended)
+    })?;
+    // Nothing has gone of the run itself.
+    stage.progress = progress;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -133,6 +186,7 @@ mod tests {
             first_child: 0,
             children: 0,
             starts: Vec::new(),
+            length: 0,
             pinned: Vec::new(),
         };
         let nothing = Omissions::default();

@@ -7,21 +7,28 @@
 //! each makes room for the others, and a stage of its own looks for a shorter
 //! way to the same failure. What can be had by following the old schedule is
 //! taken first; only then are other schedules searched, when runs are short.
+//! Threads that cannot go but need not be interleaved are set aside at the end
+//! ([`serial`]).
 
 mod creations;
 mod iterations;
 mod pinned;
 mod projection;
+mod serial;
 mod suspects;
 mod threads;
 
 pub use pinned::pinned;
-pub use projection::project;
+pub use projection::{project, usual_length};
+pub use serial::{is_serial, place};
 pub use suspects::suspects;
 
 use crate::minimise::minimise;
 use bohr_event::ThreadPath;
 use bohr_event::control::{GateReference, Omissions};
+
+/// Tests in a row that fail before a list of passes is left as it is.
+const PATIENCE: usize = 32;
 
 /// How often a thread came by a gate in a failing run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +45,8 @@ pub struct Block {
     pub children: u32,
     /// By pass: the event of the run before which it begins.
     pub starts: Vec<u64>,
+    /// Events of its own that the thread executes in most passes.
+    pub length: u64,
     /// Passes that have to stay, ascending: they create or join a thread that is
     /// there.
     pub pinned: Vec<u64>,
@@ -53,12 +62,34 @@ pub enum Effort {
     Searching,
 }
 
-/// A row of candidates: what each leaves out.
+/// What is done to a run to make it smaller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cut {
+    /// What does not happen.
+    pub without: Omissions,
+    /// Threads that run from their beginning to their end while nobody else is
+    /// under way, ascending.
+    pub serial: Vec<ThreadPath>,
+}
+
+impl Cut {
+    /// The same with other things left out.
+    #[must_use]
+    pub fn leaving_out(&self, without: Omissions) -> Cut {
+        let there = |path: &&ThreadPath| without.threads.binary_search(path).is_err();
+        Cut {
+            serial: self.serial.iter().filter(there).cloned().collect(),
+            without,
+        }
+    }
+}
+
+/// A row of candidates: what each does to the run.
 pub struct Candidates<'c> {
     /// How many.
     pub count: usize,
-    /// What one of them leaves out.
-    pub omissions: &'c (dyn Fn(usize) -> Omissions + Sync),
+    /// What one of them does.
+    pub cut: &'c (dyn Fn(usize) -> Cut + Sync),
     /// Whether a run with more events than the best is still worth it.
     pub may_grow: bool,
 }
@@ -99,6 +130,14 @@ pub trait Reducer {
     /// Whether there is time for more.
     fn has_time(&self) -> bool;
 
+    /// Makes sure of what was found since it was last asked, if that is cheap or
+    /// nothing comes after it: what does not replay every time is taken back.
+    /// What is done to the best run now.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    fn confirm(&mut self, finally: bool) -> Result<Cut, Self::Error>;
+
     /// Hears that a stage begins.
     fn begin(&mut self, _stage: &'static str) {}
 }
@@ -106,7 +145,7 @@ pub trait Reducer {
 /// What one stage did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// `threads`, `iterations` or `events`.
+    /// `threads`, `iterations`, `events` or `serial`.
     pub name: &'static str,
     /// Candidates that were tried, up to the one that was taken.
     pub rounds: u64,
@@ -122,38 +161,58 @@ pub struct Stage {
 /// If the program cannot be run. What was found so far is the reducer's.
 pub fn reduce<R: Reducer>(
     reducer: &mut R,
-    omissions: &mut Omissions,
+    cut: &mut Cut,
     mut told: impl FnMut(&Stage),
 ) -> Result<(), R::Error> {
-    for effort in [Effort::Following, Effort::Searching] {
-        let mut progress = true;
-        while progress && reducer.has_time() {
-            progress = false;
-            let mut work = Work {
-                reducer,
-                omissions,
-                effort,
-            };
-            for stage in [Work::threads, Work::iterations, Work::events] {
-                let stage = stage(&mut work)?;
-                progress |= stage.progress;
-                told(&stage);
-            }
+    loop {
+        let mut work = Work {
+            reducer,
+            cut,
+            effort: Effort::Following,
+        };
+        work.repeatedly(&mut told)?;
+        work.effort = Effort::Searching;
+        work.repeatedly(&mut told)?;
+        work.effort = Effort::Following;
+        let stage = work.serial()?;
+        told(&stage);
+        if stage.progress {
+            work.repeatedly(&mut told)?;
         }
+        let confirmed = reducer.confirm(true)?;
+        if confirmed == *cut || !reducer.has_time() {
+            *cut = confirmed;
+            return Ok(());
+        }
+        *cut = confirmed;
     }
-    Ok(())
 }
 
 /// A reduction under way.
 struct Work<'w, R> {
     reducer: &'w mut R,
-    omissions: &'w mut Omissions,
+    cut: &'w mut Cut,
     effort: Effort,
 }
 
 impl<R: Reducer> Work<'_, R> {
+    /// All stages, until none of them finds anything.
+    fn repeatedly(&mut self, told: &mut impl FnMut(&Stage)) -> Result<(), R::Error> {
+        let mut progress = true;
+        while progress && self.reducer.has_time() {
+            progress = false;
+            for stage in [Work::threads, Work::iterations, Work::events] {
+                let stage = stage(self)?;
+                progress |= stage.progress;
+                told(&stage);
+            }
+        }
+        Ok(())
+    }
+
     fn threads(&mut self) -> Result<Stage, R::Error> {
         self.stage("threads", |work, stage| {
+            iterations::later_ones(work, stage)?;
             threads::fewer(work, stage)?;
             creations::fewer(work, stage)
         })
@@ -174,6 +233,10 @@ impl<R: Reducer> Work<'_, R> {
         })
     }
 
+    fn serial(&mut self) -> Result<Stage, R::Error> {
+        self.stage("serial", serial::more)
+    }
+
     fn stage(
         &mut self,
         name: &'static str,
@@ -186,6 +249,7 @@ impl<R: Reducer> Work<'_, R> {
         self.reducer.begin(name);
         let before = self.reducer.events();
         work(self, &mut stage)?;
+        *self.cut = self.reducer.confirm(false)?;
         stage.events_removed = before.cast_signed() - self.reducer.events().cast_signed();
         Ok(stage)
     }
@@ -200,28 +264,56 @@ impl<R: Reducer> Work<'_, R> {
         stage.rounds += found.map_or(candidates.count, |found| found + 1) as u64;
         if let Some(found) = found {
             stage.progress = true;
-            *self.omissions = (candidates.omissions)(found);
+            *self.cut = (candidates.cut)(found);
         }
         Ok(found)
     }
 
-    /// Minimises a list of which `without` says what is left out if some are kept.
+    /// Minimises a list of which `cut` says what is done to the run if some are kept.
     fn search(
         &mut self,
         stage: &mut Stage,
         count: usize,
         may_grow: bool,
-        without: &(dyn Fn(&[usize]) -> Omissions + Sync),
+        cut: &(dyn Fn(&[usize]) -> Cut + Sync),
+    ) -> Result<(), R::Error> {
+        self.search_patiently(stage, count, may_grow, usize::MAX, cut)
+    }
+
+    /// The same, but not to the end of a list of which hardly anything can go.
+    fn search_briefly(
+        &mut self,
+        stage: &mut Stage,
+        count: usize,
+        cut: &(dyn Fn(&[usize]) -> Cut + Sync),
+    ) -> Result<(), R::Error> {
+        self.search_patiently(stage, count, false, PATIENCE, cut)
+    }
+
+    fn search_patiently(
+        &mut self,
+        stage: &mut Stage,
+        count: usize,
+        may_grow: bool,
+        patience: usize,
+        cut: &(dyn Fn(&[usize]) -> Cut + Sync),
     ) -> Result<(), R::Error> {
         // Asked while the reducer is busy with a test.
         let cell = std::cell::RefCell::new(self);
+        let mut in_vain = 0;
         minimise(count, &|| cell.borrow().reducer.has_time(), |row| {
+            let count = row.count().min(patience - in_vain);
             let candidates = Candidates {
-                count: row.count(),
-                omissions: &|test| without(&row.left(test)),
+                count,
+                cut: &|test| cut(&row.left(test)),
                 may_grow,
             };
-            cell.borrow_mut().take_first(stage, &candidates)
+            let found = match count {
+                0 => None,
+                _ => cell.borrow_mut().take_first(stage, &candidates)?,
+            };
+            in_vain = found.map_or(in_vain + count, |_| 0);
+            Ok(found)
         })?;
         Ok(())
     }

@@ -4,7 +4,6 @@
 //! has ended, which is another program.
 
 use super::Block;
-use super::projection::usual_length;
 use bohr_event::control::{Omissions, Recorded};
 use bohr_event::{EventKind, ThreadIndex};
 
@@ -42,7 +41,6 @@ fn is_there(block: &Block, number: u64, omissions: &Omissions) -> bool {
 /// The passes in which the thread joins one that is there.
 fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omissions) -> Vec<u64> {
     let mut passes = Vec::new();
-    let length = usual_length(run, &block.starts, thread);
     // Events of the thread since the pass at hand began, and which pass that is.
     let (mut since, mut next) = (0, 0);
     for (event, step) in (0u64..).zip(&run.steps) {
@@ -60,7 +58,7 @@ fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omiss
         };
         let joined = joined.and_then(|joined| run.threads.get(joined.position()));
         let is_there = |path| omissions.threads.binary_search(path).is_err();
-        if next > 0 && since <= length && joined.is_some_and(is_there) {
+        if next > 0 && since <= block.length && joined.is_some_and(is_there) {
             passes.push(next as u64 - 1);
         }
     }
@@ -99,6 +97,7 @@ mod tests {
             first_child: 1,
             children: 2,
             starts: Vec::new(),
+            length: 0,
             pinned: Vec::new(),
         };
         // Pass 0 creates 0:2 and 0:3, pass 3 creates 0:8 and 0:9.
@@ -116,6 +115,7 @@ mod tests {
             children: 0,
             passes: 2,
             starts: vec![0, 1],
+            length: 1,
             ..block
         };
         run.threads = vec![path("0"), path("0:2"), path("0:5")];

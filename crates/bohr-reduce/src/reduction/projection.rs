@@ -7,32 +7,37 @@
 //! the start of that pass and the next. Nobody notes where the last pass through
 //! a loop ends, so no pass is taken to be much longer than most.
 
-use super::Block;
-use crate::order::Order;
+use super::serial::place;
+use super::{Block, Cut};
+use crate::order::as_schedule;
 use bohr_event::control::{Omissions, Recorded, Step};
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex};
-use std::collections::HashMap;
 
-/// The order of the events of a run that are left without these.
+/// The order of the events of a run that are left after a cut; `None` if there
+/// is no moment for a thread that is to be serial.
 #[must_use]
-pub fn project(run: &Recorded, blocks: &[Block], omissions: &Omissions) -> Schedule<PlaceNumber> {
-    let mut gone = Gone::new(run, blocks, omissions);
+pub fn project(run: &Recorded, blocks: &[Block], cut: &Cut) -> Option<Schedule<PlaceNumber>> {
+    let mut gone = Gone::new(run, blocks, &cut.without);
     let steps: Vec<Step> = (0u64..)
         .zip(&run.steps)
         .filter(|(event, step)| !gone.has(*event, step.thread))
         .map(|(_, step)| *step)
         .collect();
-    let path = |event: usize| run.threads[steps[event].thread.position()].clone();
-    let mut schedule = Order::of(&steps).schedule(&steps, path);
+    let steps = match cut.serial.is_empty() {
+        true => steps,
+        false => place(&steps, &run.threads, cut)?,
+    };
+    let mut schedule = as_schedule(&steps, &run.threads);
     for choice in run.schedule.choices() {
         schedule.choose(choice.clone());
     }
-    schedule
+    Some(schedule)
 }
 
 /// Which events go.
 struct Gone {
-    passes: HashMap<ThreadIndex, Vec<Passes>>,
+    /// By thread.
+    passes: Vec<Vec<Passes>>,
 }
 
 /// The passes of a thread through one block that are left out.
@@ -48,29 +53,28 @@ struct Passes {
 
 impl Gone {
     fn new(run: &Recorded, blocks: &[Block], omissions: &Omissions) -> Gone {
-        let index = |position: usize| ThreadIndex(position as u32);
-        let mut passes: HashMap<ThreadIndex, Vec<Passes>> = HashMap::new();
+        let mut passes: Vec<Vec<Passes>> = Vec::new();
+        passes.resize_with(run.threads.len(), Vec::new);
         for omitted in &omissions.iterations {
             let block = blocks
                 .iter()
                 .find(|block| block.gate == omitted.gate && block.thread == omitted.thread);
             let thread = run.threads.iter().position(|path| *path == omitted.thread);
-            if let (Some(block), Some(thread)) = (block, thread.map(index)) {
-                let of_block = Passes::new(run, block, thread, &omitted.numbers);
-                passes.entry(thread).or_default().push(of_block);
+            if let (Some(block), Some(thread)) = (block, thread) {
+                passes[thread].push(Passes::new(run, block, &omitted.numbers));
             }
         }
         Gone { passes }
     }
 
     fn has(&mut self, event: u64, thread: ThreadIndex) -> bool {
-        let mut passes = self.passes.get_mut(&thread).into_iter().flatten();
+        let mut passes = self.passes[thread.position()].iter_mut();
         passes.any(|passes| passes.has(event))
     }
 }
 
 impl Passes {
-    fn new(run: &Recorded, block: &Block, thread: ThreadIndex, numbers: &[u64]) -> Passes {
+    fn new(run: &Recorded, block: &Block, numbers: &[u64]) -> Passes {
         let end = run.steps.len() as u64;
         let range = |pass: usize| {
             let next = block.starts.get(pass + 1).copied();
@@ -83,7 +87,7 @@ impl Passes {
                 .collect(),
             next: 0,
             taken: 0,
-            most: 2 * usual_length(run, &block.starts, thread),
+            most: block.length.saturating_mul(2),
         }
     }
 
@@ -106,8 +110,10 @@ impl Passes {
     }
 }
 
-/// How many events of its own a thread executes in most passes.
-pub(super) fn usual_length(run: &Recorded, starts: &[u64], thread: ThreadIndex) -> u64 {
+/// How many events of its own a thread executes in most passes that begin before
+/// these events of a run.
+#[must_use]
+pub fn usual_length(run: &Recorded, starts: &[u64], thread: ThreadIndex) -> u64 {
     let length = |pair: &[u64]| {
         let steps = &run.steps[pair[0] as usize..(pair[1] as usize).min(run.steps.len())];
         steps.iter().filter(|step| step.thread == thread).count() as u64
@@ -171,6 +177,7 @@ mod tests {
             first_child: 0,
             children: 0,
             starts: vec![1, 4, 7],
+            length: usual_length(&run, &[1, 4, 7], ThreadIndex(1)),
             pinned: Vec::new(),
         };
         let omissions = Omissions {
@@ -179,11 +186,16 @@ mod tests {
                 gate,
                 thread: path("0:1"),
                 numbers: vec![0, 1],
+                beyond: None,
                 children: 0,
             }],
             count: false,
         };
-        let schedule = project(&run, &[block], &omissions);
+        let cut = Cut {
+            without: omissions,
+            serial: Vec::new(),
+        };
+        let schedule = project(&run, &[block], &cut).expect("nobody is serial");
         let told: Vec<(String, u64)> = { schedule.segments().iter() }
             .map(|segment| (segment.thread.to_string(), segment.events))
             .collect();

@@ -16,15 +16,15 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
         if here.is_empty() && !threads.iter().any(|path| path.depth() > level) {
             return Ok(());
         }
-        let before = work.omissions.clone();
+        let before = work.cut.clone();
         work.search(stage, here.len(), true, &|kept| {
-            let mut omissions = before.clone();
+            let mut omissions = before.without.clone();
             let gone = (0..here.len()).filter(|position| kept.binary_search(position).is_err());
             omissions
                 .threads
                 .extend(gone.map(|position| here[position].clone()));
             omissions.threads.sort();
-            omissions
+            before.leaving_out(omissions)
         })?;
         level += 1;
     }

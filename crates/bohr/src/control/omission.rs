@@ -106,6 +106,7 @@ impl OmissionArgs {
             },
             thread: one.thread.clone(),
             numbers: one.numbers.clone(),
+            beyond: None,
             children: 0,
         });
         Ok(Omissions {

@@ -31,8 +31,9 @@ pub fn describe_bug(bug: &Bug) -> String {
 fn describe_reduction(bug: &Bug, reduced: &Reduced) -> String {
     let segments = reduced.schedule.segments().iter();
     let threads: BTreeSet<_> = segments.map(|segment| &segment.thread).collect();
-    let there = |path: &&&_| !reduced.without.threads.contains(path);
-    format!(
+    let there =
+        |path: &&&_| !reduced.without.threads.contains(path) && !reduced.serial.contains(path);
+    let mut text = format!(
         "reduced from {} threads, {} events and {} switches to {}, {} and {}",
         bug.thread_count,
         bug.events,
@@ -40,7 +41,12 @@ fn describe_reduction(bug: &Bug, reduced: &Reduced) -> String {
         threads.iter().filter(there).count(),
         reduced.schedule.events(),
         reduced.schedule.switches(),
-    )
+    );
+    if !reduced.serial.is_empty() {
+        let paths: Vec<String> = reduced.serial.iter().map(ToString::to_string).collect();
+        let _ = write!(text, "; in one piece each: {}", paths.join(", "));
+    }
+    text
 }
 
 /// The same, of a run that is not kept.

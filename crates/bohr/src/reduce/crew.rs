@@ -3,6 +3,8 @@
 //! is the same however many they are.
 
 use super::examiner::{Base, Examiner, Question};
+use bohr_event::control::Omissions;
+use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::ExploreError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -43,6 +45,27 @@ impl<'c> Crew<'c> {
     pub fn runs(&self) -> u64 {
         let runs = self.examiners.iter().map(|one| one.trials.runs());
         runs.sum()
+    }
+
+    /// How many of so many replays show the failure; all examiners make some.
+    pub fn shown(
+        &mut self,
+        omissions: &Omissions,
+        schedule: &Schedule<PlaceNumber>,
+        replays: u64,
+    ) -> Result<u64, ExploreError> {
+        let several = self.examiners.len() as u64;
+        let shown = std::thread::scope(|scope| {
+            let all: Vec<_> = { (0..several).zip(&mut self.examiners) }
+                .map(|(number, examiner)| {
+                    let share = replays / several + u64::from(number < replays % several);
+                    let schedule = schedule.clone();
+                    scope.spawn(move || examiner.shown(omissions, schedule, share))
+                })
+                .collect();
+            all.into_iter().map(joined).collect::<Result<Vec<u64>, _>>()
+        });
+        Ok(shown?.into_iter().sum())
     }
 
     /// The first of `count` questions that is answered by a run. `question` gives
@@ -87,11 +110,7 @@ impl<'c> Crew<'c> {
                     .iter_mut()
                     .map(|examiner| scope.spawn(|| work(examiner)))
                     .collect();
-                let join = |one: std::thread::ScopedJoinHandle<'_, _>| {
-                    let joined = one.join();
-                    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                all.into_iter().map(join).collect()
+                all.into_iter().map(joined).collect()
             }),
         };
         self.busy += started.elapsed();
@@ -99,6 +118,12 @@ impl<'c> Crew<'c> {
         let found = row.found.into_inner();
         Ok(found.unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// What a thread came to; its panic is ours.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    let joined = thread.join();
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// A row under examination.

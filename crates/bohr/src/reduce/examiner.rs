@@ -10,7 +10,7 @@ use bohr_event::control::{Omissions, Passes, Recorded};
 use bohr_event::{EventKind, FailureKind, PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials};
-use bohr_reduce::reduction::{Block, pinned, project};
+use bohr_reduce::reduction::{Block, Cut, is_serial, pinned, project, usual_length};
 use bohr_schedule::{Plan, Rule};
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ const BEYOND: u64 = 1000;
 
 /// What is asked about a candidate.
 pub struct Question<'q> {
-    pub omissions: Omissions,
+    pub cut: Cut,
     /// The best run so far.
     pub base: &'q Base,
     pub criterion: &'q Criterion,
@@ -34,6 +34,8 @@ pub struct Question<'q> {
     pub chances: u64,
     /// Whether a run with more events is still an answer.
     pub may_grow: bool,
+    /// Whether it has to replay every time; otherwise somebody asks that later.
+    pub surely: bool,
 }
 
 /// A failing run, event for event, and the blocks that its threads came by.
@@ -51,6 +53,9 @@ pub struct Criterion {
     pub sequential: bool,
     /// Places that a good run has to come by to have evaluated what failed.
     pub evaluated: Vec<PlaceNumber>,
+    /// Whether it has to end well, too: where the end is what failed, or where
+    /// no place tells.
+    pub ends_well: bool,
 }
 
 /// A program that stands ready for questions.
@@ -72,20 +77,22 @@ impl<'t> Examiner<'t> {
 
     /// The failing run without what is left out, if that is redundant.
     pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        self.trials.leave_out(question.omissions.clone());
+        self.trials.leave_out(question.cut.without.clone());
         let Some(run) = self.still_fails(question)? else {
             return Ok(None);
         };
-        let is_redundant = self.is_about_interleaving(question.criterion)?
-            && self.replays_always(&question.omissions, &run.run.schedule)?;
+        let is_redundant = self.is_about_interleaving(question)?
+            && (!question.surely || self.replays_always(&question.cut, &run.run.schedule)?);
         Ok(is_redundant.then_some(run))
     }
 
     /// Condition I, by the schedule of the best run so far or by other ones.
     fn still_fails(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         let Base { run, blocks } = question.base;
-        let followed = loosely(project(run, blocks, &question.omissions));
-        if let Some(run) = self.fails(&followed, self.seed, question)? {
+        let Some(followed) = project(run, blocks, &question.cut) else {
+            return Ok(None);
+        };
+        if let Some(run) = self.fails(&loosely(followed), self.seed, question)? {
             return Ok(Some(run));
         }
         for (plan, seed) in chances(question) {
@@ -120,15 +127,16 @@ impl<'t> Examiner<'t> {
         if !trial.same || trial.schedule.events() > most {
             return Ok(None);
         }
-        self.base(&question.omissions, trial.schedule)
+        self.base(&question.cut, trial.schedule)
     }
 
     /// The run of a schedule, if it shows the failure and leaves out what it should.
     pub fn base(
         &mut self,
-        omissions: &Omissions,
+        cut: &Cut,
         schedule: Schedule<PlaceNumber>,
     ) -> Result<Option<Base>, ExploreError> {
+        let omissions = &cut.without;
         self.trials.leave_out(Omissions {
             count: true,
             ..omissions.clone()
@@ -136,7 +144,8 @@ impl<'t> Examiner<'t> {
         let observed = self.trials.observe(&Plan::replay(schedule), self.seed)?;
         self.trials.leave_out(omissions.clone());
         let is_it = observed.same && is_left_out(omissions, &observed);
-        let Some(run) = observed.run.filter(|_| is_it) else {
+        let is_it = |run: &Recorded| is_it && is_serial(run, cut);
+        let Some(run) = observed.run.filter(is_it) else {
             return Ok(None);
         };
         let blocks = blocks(&observed.passes, &run, omissions);
@@ -146,7 +155,7 @@ impl<'t> Examiner<'t> {
     /// The run with the fewest events, then switches, that leaves out the same
     /// as the best so far, if one of a few is better; and how many were tried.
     pub fn shorter(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        self.trials.leave_out(question.omissions.clone());
+        self.trials.leave_out(question.cut.without.clone());
         let size = |schedule: &Schedule<PlaceNumber>| (schedule.events(), schedule.switches());
         let mut best = None;
         let mut least = size(&question.base.run.schedule);
@@ -160,48 +169,61 @@ impl<'t> Examiner<'t> {
         let Some(schedule) = best else {
             return Ok(None);
         };
-        let Some(base) = self.base(&question.omissions, schedule)? else {
+        let Some(base) = self.base(&question.cut, schedule)? else {
             return Ok(None);
         };
-        let always = self.replays_always(&question.omissions, &base.run.schedule)?;
+        let always = !question.surely || self.replays_always(&question.cut, &base.run.schedule)?;
         Ok(always.then_some(base))
     }
 
-    /// Condition II.
-    fn is_about_interleaving(&mut self, criterion: &Criterion) -> Result<bool, ExploreError> {
+    /// Condition II. The run may fail in another way, where what is left out is
+    /// missed: only what failed before has to be evaluated and good.
+    fn is_about_interleaving(&mut self, question: &Question<'_>) -> Result<bool, ExploreError> {
+        let criterion = question.criterion;
         if criterion.sequential {
             return Ok(true);
         }
         for rule in [Rule::Sequential, Rule::Backward] {
             let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
-            let Some(run) = observed.run.filter(|_| !observed.failed) else {
-                return Ok(false);
-            };
-            let visited = visited(&run);
-            if { criterion.evaluated.iter() }.all(|place| visited.contains(place)) {
-                return Ok(true);
+            match criterion.judge(&observed) {
+                Evaluation::Good => return self.is_good_around(&question.cut, &observed),
+                Evaluation::Bad => return Ok(false),
+                Evaluation::None => {}
             }
         }
         Ok(false)
     }
 
-    fn replays_always(
-        &mut self,
-        omissions: &Omissions,
-        schedule: &Schedule<PlaceNumber>,
-    ) -> Result<bool, ExploreError> {
-        Ok(self.shown(omissions, schedule.clone())? == REPLAYS)
+    /// Whether a good run of threads one after the other stays good with the
+    /// serial ones at their moments.
+    fn is_good_around(&mut self, cut: &Cut, good: &Observed) -> Result<bool, ExploreError> {
+        let Some(run) = good.run.as_ref().filter(|_| !cut.serial.is_empty()) else {
+            return Ok(true);
+        };
+        let Some(plan) = project(run, &[], cut).map(loosely) else {
+            return Ok(true);
+        };
+        Ok(!self.trials.run(&plan, self.seed)?.same)
     }
 
-    /// How many of the replays that a result has to pass show the failure.
+    fn replays_always(
+        &mut self,
+        cut: &Cut,
+        schedule: &Schedule<PlaceNumber>,
+    ) -> Result<bool, ExploreError> {
+        Ok(self.shown(&cut.without, schedule.clone(), REPLAYS)? == REPLAYS)
+    }
+
+    /// How many of so many replays show the failure.
     pub fn shown(
         &mut self,
         omissions: &Omissions,
         schedule: Schedule<PlaceNumber>,
+        replays: u64,
     ) -> Result<u64, ExploreError> {
         self.trials.leave_out(omissions.clone());
         let plan = Plan::replay(schedule);
-        self.trials.repeat(&plan, self.seed, REPLAYS)
+        self.trials.repeat(&plan, self.seed, replays)
     }
 
     /// What condition II has to ask for, given the failing run in which nothing
@@ -218,7 +240,7 @@ impl<'t> Examiner<'t> {
             let Some(run) = good else {
                 return Ok(Criterion {
                     sequential: true,
-                    evaluated: Vec::new(),
+                    ..Criterion::default()
                 });
             };
             evaluated = predicate(failing, kind, &visited(run));
@@ -228,15 +250,50 @@ impl<'t> Examiner<'t> {
         }
         Ok(Criterion {
             sequential: false,
+            ends_well: evaluated.is_empty(),
             evaluated,
         })
+    }
+}
+
+/// What a run in which threads come one after the other says about a candidate.
+enum Evaluation {
+    /// It evaluates what failed, and that is good.
+    Good,
+    /// That fails, or the run does where it must not.
+    Bad,
+    /// It does not come by.
+    None,
+}
+
+impl Criterion {
+    fn judge(&self, observed: &Observed) -> Evaluation {
+        let Some(run) = &observed.run else {
+            return Evaluation::Bad;
+        };
+        let last = run.steps.last().map(|step| step.operation.place);
+        let fails_there = last.is_some_and(|place| self.evaluated.contains(&place));
+        if observed.same || (observed.failed && (self.ends_well || fails_there)) {
+            return Evaluation::Bad;
+        }
+        let is_visited =
+            |place: &PlaceNumber| run.steps.iter().any(|step| step.operation.place == *place);
+        match self.evaluated.iter().all(is_visited) {
+            true => Evaluation::Good,
+            false => Evaluation::None,
+        }
     }
 }
 
 /// Plans and seeds that might show the failure: few switches, or many.
 fn chances(question: &Question<'_>) -> impl Iterator<Item = (Plan, u64)> + use<> {
     let events = question.base.run.steps.len() as u64;
-    (0..question.chances).map(move |number| {
+    // Chance does not keep threads in one piece.
+    let chances = match question.cut.serial.is_empty() {
+        true => question.chances,
+        false => 0,
+    };
+    (0..chances).map(move |number| {
         let rule = match number % 2 {
             0 => Rule::Pct {
                 depth: 3,
@@ -256,6 +313,7 @@ fn blocks(passes: &[Passes], run: &Recorded, omissions: &Omissions) -> Vec<Block
             passes: passes.count,
             first_child: passes.first_child,
             children: passes.children,
+            length: usual_length(run, &passes.starts, passes.thread),
             starts: passes.starts.clone(),
             pinned: Vec::new(),
         };

@@ -43,6 +43,7 @@ impl Report {
         json!({
             "threads_before": before.threads,
             "threads_after": after.threads,
+            "threads_serial": after.serial,
             "events_before": before.events,
             "events_after": after.events,
             "bytes_before": before.bytes,
@@ -80,6 +81,12 @@ impl Report {
             "the dependence graph alone could do without {} of {} events\n",
             self.er.events, before.events
         ));
+        if after.serial > 0 {
+            text.push_str(&format!(
+                "{} more threads cannot go and need not be interleaved: each runs in one piece\n",
+                after.serial
+            ));
+        }
         if self.sequential {
             text.push_str("note: it fails also when the threads run one after the other\n");
         }

@@ -1,15 +1,18 @@
 //! How large a failing run is: the figures that reduction is measured by.
 
 use super::examiner::Base;
-use bohr_event::control::{Omissions, Recorded};
+use bohr_event::control::Recorded;
 use bohr_event::{ThreadIndex, ThreadPath};
-use bohr_trace::{Record, Writer};
+use bohr_reduce::reduction::Cut;
+use bohr_trace::{Record, Trace, Writer, pack};
 use std::collections::BTreeSet;
 
 /// The figures of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Size {
     pub threads: u64,
+    /// Threads that run in one piece, not among the others.
+    pub serial: u64,
     pub events: u64,
     /// Of the run as a trace file.
     pub bytes: u64,
@@ -22,17 +25,28 @@ pub struct Size {
 }
 
 impl Size {
+    /// How many threads of a run are interleaved.
+    pub fn threads(run: &Recorded, cut: &Cut) -> u64 {
+        let there = |path: &&ThreadPath| {
+            path.buffer_of().is_none()
+                && !cut.without.threads.contains(path)
+                && !cut.serial.contains(path)
+        };
+        run.threads.iter().filter(there).count() as u64
+    }
+
     /// All but the time.
-    pub fn of(base: &Base, without: &Omissions) -> Size {
+    pub fn of(base: &Base, cut: &Cut) -> Size {
         let Base { run, blocks } = base;
+        let Cut { without, serial } = cut;
         let omitted = without.iterations.iter();
         let omitted: u64 = omitted.map(|one| one.numbers.len() as u64).sum();
         let passes: u64 = blocks.iter().map(|block| block.passes).sum();
         let gates: BTreeSet<_> = blocks.iter().map(|block| block.gate).collect();
-        let there =
-            |path: &&ThreadPath| path.buffer_of().is_none() && !without.threads.contains(path);
+        let apart = |path: &&_| serial.contains(path);
         Size {
-            threads: run.threads.iter().filter(there).count() as u64,
+            threads: Size::threads(run, cut),
+            serial: run.threads.iter().filter(apart).count() as u64,
             events: run.steps.len() as u64,
             bytes: bytes(run),
             switches: run.schedule.switches() as u64,
@@ -58,5 +72,7 @@ fn bytes(run: &Recorded) -> u64 {
             value: None,
         });
     }
-    writer.finish().len() as u64
+    let file = writer.finish();
+    let packed = Trace::open(&file).and_then(|trace| pack(&trace));
+    packed.map_or(0, |packed| packed.len() as u64)
 }

@@ -11,7 +11,7 @@ use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Reduced};
 use bohr_explore::{ExploreError, write_whole};
 use bohr_reduce::Execution;
-use bohr_reduce::reduction::{Block, Candidates, Effort, Reducer, suspects};
+use bohr_reduce::reduction::{Block, Candidates, Cut, Effort, Reducer, suspects};
 use bohr_schedule::Plan;
 use indicatif::ProgressBar;
 use std::collections::HashSet;
@@ -27,6 +27,9 @@ const CHANCES: u64 = 24;
 const CHANCES_OF_THREADS: u64 = 96;
 const CHANCE_COST: u64 = 2_000_000;
 
+/// Replays that cost as much as so many events or fewer are made at once.
+const CHEAP: u64 = 1_000_000;
+
 /// The creation of a thread, in events.
 const THREAD_COST: u64 = 50;
 
@@ -40,9 +43,13 @@ pub struct Workshop<'w> {
     /// The run as it was found.
     original: Recorded,
     before: Size,
-    /// The smallest failing run so far, and what it leaves out.
+    /// The smallest failing run so far, and what was done to it.
     best: Base,
-    without: Omissions,
+    cut: Cut,
+    /// The smallest that replays every time, if that is another one.
+    confirmed: Option<(Base, Cut)>,
+    /// Whether one did not, so that everything is replayed at once.
+    suspicious: bool,
     criterion: Criterion,
     /// What was answered by no, as hashes of all that an answer depends on.
     refused: Mutex<HashSet<u64>>,
@@ -57,12 +64,13 @@ impl<'w> Workshop<'w> {
         go_on: &'w (dyn Fn() -> bool + Sync),
         bar: &'w ProgressBar,
     ) -> Result<Workshop<'w>, Failure> {
-        let found = counted(&mut crew, &bug.schedule, Omissions::default())?;
-        let before = Size::of(&found, &Omissions::default());
+        let found = counted(&mut crew, &bug.schedule, &Cut::default())?;
+        let before = Size::of(&found, &Cut::default());
         let original = found.run.clone();
+        let cut = bug.reduced.as_ref().map(cut).unwrap_or_default();
         let best = match &bug.reduced {
             None => found,
-            Some(reduced) => counted(&mut crew, bug.best_schedule(), reduced.without.clone())?,
+            Some(_) => counted(&mut crew, bug.best_schedule(), &cut)?,
         };
         let examiner = crew.first_examiner();
         examiner.trials.leave_out(Omissions::default());
@@ -76,14 +84,36 @@ impl<'w> Workshop<'w> {
             original,
             before,
             best,
-            without: bug.without(),
+            cut,
+            confirmed: None,
+            suspicious: false,
             criterion,
             refused: Mutex::new(HashSet::new()),
             rounds: 0,
         };
         let schedule = workshop.original.schedule.clone();
         workshop.before.replay_seconds = workshop.time(schedule, Omissions::default())?;
+        workshop.go_on_with(bug.provisional.as_ref())?;
         Ok(workshop)
+    }
+
+    /// Takes over what an earlier reduction had not confirmed, if it can be.
+    fn go_on_with(&mut self, provisional: Option<&Reduced>) -> Result<(), Failure> {
+        let Some(reduced) = provisional else {
+            return Ok(());
+        };
+        let examiner = self.crew.first_examiner();
+        let schedule = examiner.trials.atlas().inward(&reduced.schedule);
+        if let Some(base) = examiner.base(&cut(reduced), schedule)? {
+            self.take(base, cut(reduced))?;
+            self.confirm(true)?;
+        }
+        Ok(())
+    }
+
+    /// What has been done to the best run so far.
+    pub fn cut(&self) -> &Cut {
+        &self.cut
     }
 
     pub fn is_sequential(&self) -> bool {
@@ -113,17 +143,19 @@ impl<'w> Workshop<'w> {
 
     /// The size of the best run so far.
     pub fn after(&mut self) -> Result<Size, Failure> {
-        let size = Size::of(&self.best, &self.without);
+        let size = Size::of(&self.best, &self.cut);
         let schedule = self.best.run.schedule.clone();
         Ok(Size {
-            replay_seconds: self.time(schedule, self.without.clone())?,
+            replay_seconds: self.time(schedule, self.cut.without.clone())?,
             ..size
         })
     }
 
     /// Blocks of the program of which some pass is left out.
     pub fn redundant_blocks(&self) -> u64 {
-        let gates = self.without.iterations.iter().map(|one| one.gate);
+        let passes = self.cut.without.iterations.iter();
+        let left_out = passes.filter(|one| !one.numbers.is_empty());
+        let gates = left_out.map(|one| one.gate);
         gates.collect::<HashSet<_>>().len() as u64
     }
 
@@ -143,25 +175,45 @@ impl<'w> Workshop<'w> {
 
     /// How many of so many replays of the result show the failure.
     pub fn replays(&mut self, times: u64) -> Result<u64, Failure> {
-        let trials = &mut self.crew.first_examiner().trials;
-        trials.leave_out(self.without.clone());
-        let plan = Plan::replay(self.best.run.schedule.clone());
-        Ok(trials.repeat(&plan, self.bug.seed, times)?)
+        let Workshop {
+            crew, best, cut, ..
+        } = self;
+        Ok(crew.shown(&cut.without, &best.run.schedule, times)?)
     }
 
-    fn take(&mut self, run: Base, omissions: Omissions) -> Result<(), Failure> {
-        self.best = run;
-        self.without = omissions;
+    /// Whether the best run is so short that replays of it hardly count.
+    fn is_cheap(&self) -> bool {
+        REPLAYS * cost(&self.best.run) <= CHEAP
+    }
+
+    fn take(&mut self, run: Base, cut: Cut) -> Result<(), Failure> {
+        let surely = self.suspicious || self.is_cheap();
+        let last = std::mem::replace(&mut self.best, run);
+        let last = (last, std::mem::replace(&mut self.cut, cut));
+        if surely {
+            self.confirmed = None;
+        } else if self.confirmed.is_none() {
+            self.confirmed = Some(last);
+        }
         self.save()
     }
 
     fn save(&mut self) -> Result<(), Failure> {
         let atlas = self.crew.first_examiner().trials.atlas();
+        let reduced = |run: &Base, cut: &Cut| Reduced {
+            schedule: atlas.outward(&run.run.schedule),
+            without: cut.without.clone(),
+            serial: cut.serial.clone(),
+        };
+        let best = Some(reduced(&self.best, &self.cut));
+        let confirmed = self.confirmed.as_ref();
         let bug = Bug {
-            reduced: Some(Reduced {
-                schedule: atlas.outward(&self.best.run.schedule),
-                without: self.without.clone(),
-            }),
+            reduced: match confirmed {
+                None => best.clone(),
+                Some((_, cut)) if *cut == Cut::default() => None,
+                Some((run, cut)) => Some(reduced(run, cut)),
+            },
+            provisional: best.filter(|_| confirmed.is_some()),
             simplified: None,
             ..self.bug.clone()
         };
@@ -176,20 +228,27 @@ impl<'w> Workshop<'w> {
         self.bar.set_message(format!(
             "round {}: {} threads, {} events",
             self.rounds,
-            self.threads().len(),
+            Size::threads(&self.best.run, &self.cut),
             self.best.run.steps.len()
         ));
     }
 }
 
+fn cut(reduced: &Reduced) -> Cut {
+    Cut {
+        without: reduced.without.clone(),
+        serial: reduced.serial.clone(),
+    }
+}
+
 /// A failing run with all that happened in it.
-fn counted(crew: &mut Crew<'_>, schedule: &Schedule, without: Omissions) -> Result<Base, Failure> {
+fn counted(crew: &mut Crew<'_>, schedule: &Schedule, cut: &Cut) -> Result<Base, Failure> {
     let examiner = crew.first_examiner();
     let schedule = examiner.trials.atlas().inward(schedule);
-    if let Some(base) = examiner.base(&without, schedule.clone())? {
+    if let Some(base) = examiner.base(cut, schedule.clone())? {
         return Ok(base);
     }
-    Err(match examiner.shown(&without, schedule)? {
+    Err(match crew.shown(&cut.without, &schedule, REPLAYS)? {
         0 => ExploreError::NotReproduced.into(),
         shown => ReduceError::Flaky { shown, of: REPLAYS }.into(),
     })
@@ -198,22 +257,27 @@ fn counted(crew: &mut Crew<'_>, schedule: &Schedule, without: Omissions) -> Resu
 /// How many other schedules are tried for each of so many candidates: fewer if
 /// runs are long, or have many threads to create.
 fn chances(best: &Recorded, candidates: &Candidates<'_>) -> u64 {
-    let cost = best.steps.len() as u64 + THREAD_COST * best.threads.len() as u64;
-    let most = CHANCE_COST / (cost.max(1) * candidates.count.max(1) as u64);
+    let most = CHANCE_COST / (cost(best).max(1) * candidates.count.max(1) as u64);
     most.min(match candidates.may_grow {
         true => CHANCES_OF_THREADS,
         false => CHANCES,
     })
 }
 
+/// What a run costs, in events.
+fn cost(run: &Recorded) -> u64 {
+    run.steps.len() as u64 + THREAD_COST * run.threads.len() as u64
+}
+
 /// All that an answer depends on.
 fn content(question: &Question<'_>, base: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     (
-        &question.omissions,
+        &question.cut,
         base,
         question.chances,
         question.may_grow,
+        question.surely,
     )
         .hash(&mut hasher);
     hasher.finish()
@@ -241,15 +305,17 @@ impl Reducer for Workshop<'_> {
             Effort::Following => 0,
             Effort::Searching => chances(&self.best.run, candidates),
         };
+        let surely = self.suspicious || self.is_cheap();
         let (refused, best, criterion) = (&self.refused, &self.best, &self.criterion);
         let refused = || refused.lock().unwrap_or_else(PoisonError::into_inner);
         let question = |number: usize| {
             let question = Question {
-                omissions: (candidates.omissions)(number),
+                cut: (candidates.cut)(number),
                 base: best,
                 criterion,
                 chances,
                 may_grow: candidates.may_grow,
+                surely,
             };
             let known = refused().contains(&content(&question, base));
             (!known).then_some(question)
@@ -262,26 +328,27 @@ impl Reducer for Workshop<'_> {
         let Some((number, run)) = found else {
             return Ok(None);
         };
-        self.take(run, (candidates.omissions)(number))?;
+        self.take(run, (candidates.cut)(number))?;
         Ok(Some(number))
     }
 
     fn shorten(&mut self) -> Result<u64, Failure> {
         let single = Candidates {
             count: 1,
-            omissions: &|_| Omissions::default(),
+            cut: &|_| Cut::default(),
             may_grow: true,
         };
         let question = Question {
-            omissions: self.without.clone(),
+            cut: self.cut.clone(),
             base: &self.best,
             criterion: &self.criterion,
             chances: chances(&self.best.run, &single),
             may_grow: false,
+            surely: self.suspicious || self.is_cheap(),
         };
         let rounds = question.chances;
         if let Some(run) = self.crew.first_examiner().shorter(&question)? {
-            self.take(run, self.without.clone())?;
+            self.take(run, self.cut.clone())?;
         }
         Ok(rounds)
     }
@@ -297,7 +364,7 @@ impl Reducer for Workshop<'_> {
         let idle = self.best.run.threads.iter();
         order.extend(idle.filter(|path| !known.contains(path)));
         let there =
-            |path: &&ThreadPath| path.buffer_of().is_none() && !self.without.threads.contains(path);
+            |path: &&ThreadPath| path.buffer_of().is_none() && !self.cut.without.threads.contains(path);
         order.into_iter().filter(there).cloned().collect()
     }
 
@@ -311,6 +378,18 @@ impl Reducer for Workshop<'_> {
 
     fn has_time(&self) -> bool {
         (self.go_on)()
+    }
+
+    fn confirm(&mut self, finally: bool) -> Result<Cut, Failure> {
+        if self.confirmed.is_some() && (finally || self.is_cheap()) {
+            let always = self.replays(REPLAYS)? == REPLAYS;
+            if let Some((best, cut)) = self.confirmed.take().filter(|_| !always) {
+                (self.best, self.cut) = (best, cut);
+                self.suspicious = true;
+            }
+            self.save()?;
+        }
+        Ok(self.cut.clone())
     }
 
     fn begin(&mut self, stage: &'static str) {
