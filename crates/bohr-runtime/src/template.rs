@@ -116,6 +116,8 @@ impl Template {
     /// it that can share its serial part; or it is a run like any other, since
     /// there is nothing to share.
     fn send_ahead(&mut self, task: &'static Task) -> Ahead {
+        // The last one has read its input, at an offset that it shares with us.
+        output::restore_offsets();
         let trace = self.server.clear(task);
         let second = match system::clone_dependant() {
             Ok(0) => {

@@ -7,6 +7,7 @@ pub mod model;
 mod omission;
 mod progress;
 mod races;
+mod relevance;
 mod schedule;
 mod text;
 
@@ -15,6 +16,7 @@ pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt, stages};
 pub use races::{describe_races, describe_unwatched};
+pub use relevance::relevant;
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict};
 

@@ -4,11 +4,12 @@
 mod crew;
 mod error;
 mod examiner;
+mod input;
 mod report;
 mod size;
 mod workshop;
 
-use crate::control::{BugArgs, duration, interruption, load_bug, stages};
+use crate::control::{BugArgs, duration, environment, interruption, load_bug, stages};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::Omissions;
 use bohr_explore::bug_file::Bug;
@@ -20,6 +21,7 @@ use bohr_schedule::Plan;
 use crew::Crew;
 use error::ReduceError;
 use examiner::{Examiner, REPLAYS};
+use input::{Source, shrink};
 use report::Report;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -37,6 +39,7 @@ Examples:
   bohr reduce server.bohr -o small.bohr     leave server.bohr as it is
   bohr reduce server.bohr --time 10m
   bohr reduce server.bohr -o small.bohr --resume   go on where that stopped
+  bohr reduce sort.bohr --shrink-input stdin
   bohr reduce server.bohr --method er       what the dependence graph alone could do
 
 A thread or an iteration goes if the failure still comes without it, and if the
@@ -58,6 +61,10 @@ pub struct Args {
     /// Go on with what an earlier reduction has written to FILE.
     #[arg(long, requires = "output")]
     resume: bool,
+    /// Shrink an input first: `arguments`, `stdin`, or a file that an argument
+    /// names; the smaller file is written beside the result, as OUT.input.
+    #[arg(long, value_name = "INPUT", conflicts_with = "resume")]
+    shrink_input: Option<Source>,
     /// How to find out what is not needed.
     #[arg(long, value_enum, value_name = "METHOD", default_value = "lean")]
     method: Method,
@@ -73,7 +80,7 @@ enum Method {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let (mut bug, subject) = args.subject.load()?;
+    let (mut bug, mut subject) = args.subject.load()?;
     if args.method == Method::Er {
         return by_graph(args, &bug, &subject);
     }
@@ -85,6 +92,20 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline;
     let path = args.output.as_ref().unwrap_or(&args.subject.bug);
     let bar = stages();
+    let mut input = None;
+    if let Some(source) = &args.shrink_input {
+        bar.set_prefix("input");
+        let shrunk = shrink(
+            &bug,
+            &subject,
+            source,
+            &path.with_extension("input"),
+            &go_on,
+        )?;
+        bug = shrunk.bug.clone();
+        subject.invocation = bug.invocation.with_secrets_of(&environment());
+        input = Some(shrunk);
+    }
     // A run that is under way is not broken off: what was found is kept.
     let start = || {
         Ok(Examiner::new(
@@ -104,12 +125,15 @@ pub fn run(args: &Args) -> Outcome {
     bar.finish_and_clear();
     // Whatever went wrong, what was found before it is on disk.
     done?;
+    workshop.keep()?;
     let report = Report {
         before: workshop.before(),
         after: workshop.after()?,
         stages,
         blocks_redundant: workshop.redundant_blocks(),
         er: irrelevant(workshop.execution()),
+        relevant: workshop.relevant().map(|relevant| relevant.count()),
+        input: input.map(|shrunk| (shrunk.before, shrunk.after)),
         sequential: workshop.is_sequential(),
         evaluated: workshop.is_evaluated(),
         verified: workshop.replays(REPLAYS)? == REPLAYS,

@@ -5,13 +5,15 @@ mod digest;
 mod filter;
 mod store;
 
-use crate::control::{BugArgs, interruption};
+use crate::control::{BugArgs, interruption, relevant};
 use crate::outcome::{Failure, Outcome};
 use aim::Aim;
+use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{Atlas, ExploreError, Names, Ran, StoredTrace, Traced, Trials, write_whole};
 use bohr_export::{Format, export};
 use bohr_schedule::Plan;
+use bohr_slice::Relevant;
 use bohr_trace::Trace;
 use digest::digest;
 use filter::{Filter, Sieve};
@@ -27,6 +29,7 @@ Examples:
   bohr trace cache.bohr
   bohr trace cache.bohr --filter thread=0:2,variable=table
   bohr trace cache.bohr --filter line=cache.c:43 --json
+  bohr trace cache.bohr --relevant          what the failure depends on
   bohr trace cache.bohr --export parquet -o cache.parquet
   bohr trace cache.bohr --export trace -o cache.trace
 
@@ -40,6 +43,10 @@ pub struct Args {
     /// variable=WORD, line=FILE:NUMBER; separated by commas.
     #[arg(long, value_name = "FILTER", default_value = "")]
     filter: Filter,
+    /// Only events from which a path of dependences leads to the failure: between
+    /// threads those of the trace, within a thread those of the program.
+    #[arg(long, conflicts_with = "export")]
+    relevant: bool,
     /// Write the whole trace for another tool, or as bohr itself keeps it: parquet,
     /// csv, json, perfetto, trace.
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["filter", "json"], value_parser = form)]
@@ -76,6 +83,10 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
     let Traced { file, threads } = record(&bug, &mut trials)?;
+    let slice = match args.relevant {
+        true => Some(relevant_events(&bug, &mut trials)?),
+        false => None,
+    };
     let steps = digest(&Trace::open(&file)?)?;
     let mut names = Names::new(trials.atlas_mut(), &threads, &steps);
     match args.export {
@@ -83,10 +94,32 @@ pub fn run(args: &Args) -> Outcome {
         None => {
             let mut sieve = Sieve::new(&args.filter, &mut names);
             let aim = sieve.aim(&steps, threads.len());
-            show(args, &Trace::open(&file)?, &aim, &mut sieve)?;
+            let is_in = |event: u64| {
+                let has = |slice: &Relevant| u32::try_from(event).is_ok_and(|at| slice.has(at));
+                slice.as_ref().is_none_or(has)
+            };
+            show(args, &Trace::open(&file)?, &aim, &is_in, &mut sieve)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why events cannot be told apart.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceArgsError {
+    /// The program was not built with bohr.
+    #[error("which events matter is not known: the program was not built with bohr")]
+    NoModel,
+}
+
+impl Diagnosis for TraceArgsError {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("build it with `bohr cc`, or leave out --relevant".to_string())
+    }
 }
 
 fn record(bug: &Bug, trials: &mut Trials<'_>) -> Result<Traced, Failure> {
@@ -115,16 +148,29 @@ fn unwritten(path: &Path, source: std::io::Error) -> ExploreError {
     }
 }
 
+/// The events that matter for the failure.
+fn relevant_events(bug: &Bug, trials: &mut Trials<'_>) -> Result<Relevant, Failure> {
+    let schedule = trials.atlas().inward(bug.best_schedule());
+    let run = trials.record(&Plan::replay(schedule), bug.seed)?;
+    let run = run.ok_or(ExploreError::NotReproduced)?;
+    let relevant = relevant(&run, trials.atlas(), &bug.signature);
+    Ok(relevant.ok_or(TraceArgsError::NoModel)?)
+}
+
 fn show(
     args: &Args,
     trace: &Trace<'_>,
     aim: &Aim,
+    is_in: &dyn Fn(u64) -> bool,
     sieve: &mut Sieve<'_, '_, '_>,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     let mut first = true;
     aim.visit(trace, |sequence, record| {
+        if !is_in(sequence.0) {
+            return;
+        }
         let Some(line) = sieve.line(sequence, record).filter(|_| written.is_ok()) else {
             return;
         };

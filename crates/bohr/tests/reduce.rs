@@ -156,3 +156,54 @@ fn threads_that_cannot_go_run_in_one_piece() {
     let text = folder.bohr(&["explain", "program.bohr"]).expect(0).text();
     assert!(text.contains("in one piece each: 0:"), "{text}");
 }
+
+const CHAT: &str = "good morning\nhow are you\nlet us go home\nno, stay\nwell then\n";
+
+#[test]
+fn inputs_shrink_to_what_the_failure_needs() {
+    let folder = Folder::empty();
+    folder.build("chatter", &[]);
+    std::fs::write(folder.path("chat"), CHAT).expect("a file");
+    let hunt = ["hunt", "--stdin", "chat", "--", "./program"];
+    folder.bohr(&hunt).expect(1);
+    let report = reduce(&folder, &["--shrink-input", "stdin"]);
+    assert_eq!(report["input_bytes_before"], json!(CHAT.len()));
+    assert_eq!(report["input_bytes_after"], json!(2), "`go` is enough");
+    assert_eq!(report["verified"], json!(true));
+    folder.bohr(&["replay", "program.bohr"]).expect(0);
+
+    folder.bohr(&["hunt", "--", "./program", "chat"]).expect(1);
+    let words = ["--shrink-input", "chat", "-o", "small.bohr"];
+    assert_eq!(reduce(&folder, &words)["input_bytes_after"], json!(2));
+    assert_eq!(
+        std::fs::read(folder.path("small.input")).ok().as_deref(),
+        Some(&b"go"[..])
+    );
+    folder.bohr(&["replay", "small.bohr"]).expect(0);
+    let words = ["reduce", "program.bohr", "--shrink-input", "elsewhere"];
+    let refused = folder.bohr(&words).expect(2).messages();
+    assert!(
+        refused.contains("no argument of the program is `elsewhere`"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_has_nothing_to_do_with_the_failure_is_not_relevant() {
+    let folder = Folder::empty();
+    folder.build("chatter", &[]);
+    std::fs::write(folder.path("chat"), CHAT).expect("a file");
+    folder.bohr(&["hunt", "--", "./program", "chat"]).expect(1);
+    let trace = |words: &[&str]| {
+        let words = [&["trace", "program.bohr"], words].concat();
+        folder.bohr(&words).expect(0).text()
+    };
+    let (all, relevant) = (trace(&[]), trace(&["--relevant"]));
+    let count = |text: &str, name: &str| text.lines().filter(|line| line.contains(name)).count();
+    assert_eq!(count(&relevant, "counter"), count(&all, "counter"));
+    assert!(
+        count(&all, "chatter") > count(&relevant, " chatter "),
+        "{relevant}"
+    );
+    assert_eq!(count(&relevant, " chatter "), 0, "{relevant}");
+}

@@ -52,9 +52,11 @@ pub fn rows(reduced: &Reduced, papers: &Papers) {
         let (before, after) = pair(reduced, field);
         format!("{before:.0}>{after:.0}")
     };
+    let serial = reduced.number("threads_serial");
     let reached = match reduced.reaches_minimum() {
-        true => "yes",
-        false => "NO",
+        true if serial > 0.0 => format!("yes, {serial:.0} serial"),
+        true => "yes".to_string(),
+        false => "NO".to_string(),
     };
     println!(
         " {:>13} {:>17} {:>6} {:>7} {:>8.2} {reached:>4}",
@@ -152,5 +154,10 @@ pub fn large_row(reduced: &Reduced) {
         reduced.seconds,
         reduced.megabytes,
         profile.join(", ")
+    );
+    let rest = reduced.seconds - reduced.stage_seconds();
+    println!(
+        "{:18} the rest of the command, {rest:.2} s: start, the runs to compare with, replays, report",
+        ""
     );
 }

@@ -1,7 +1,7 @@
 //! Only the threads and iterations that the failure needs: LEAN (Huang and
 //! Zhang, "LEAN: Simplifying Concurrency Bug Reproduction via Replay-supported
-//! Execution Reduction", OOPSLA 2012), Algorithms 1 ([`threads`]) and 4
-//! ([`iterations`]).
+//! Execution Reduction", OOPSLA 2012), Algorithms 1 ([`threads`]), 3 ([`slices`])
+//! and 4 ([`iterations`]).
 //!
 //! Deviations: the stages are repeated until none of them finds anything, since
 //! each makes room for the others, and a stage of its own looks for a shorter
@@ -15,12 +15,14 @@ mod iterations;
 mod pinned;
 mod projection;
 mod serial;
+mod slices;
 mod suspects;
 mod threads;
 
 pub use pinned::pinned;
 pub use projection::{project, usual_length};
 pub use serial::{is_serial, place};
+pub use slices::irrelevant_passes;
 pub use suspects::suspects;
 
 use crate::minimise::minimise;
@@ -124,6 +126,12 @@ pub trait Reducer {
     /// The blocks that the threads of the best run so far came by.
     fn blocks(&self) -> Vec<Block>;
 
+    /// The blocks of the best run so far with passes in which something happens,
+    /// but nothing that matters for the failure; these passes, ascending.
+    fn irrelevant(&mut self) -> Vec<(Block, Vec<u64>)> {
+        Vec::new()
+    }
+
     /// Events of the best run so far.
     fn events(&self) -> u64;
 
@@ -145,7 +153,7 @@ pub trait Reducer {
 /// What one stage did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// `threads`, `iterations`, `events` or `serial`.
+    /// `threads`, `slices`, `iterations`, `events` or `serial`.
     pub name: &'static str,
     /// Candidates that were tried, up to the one that was taken.
     pub rounds: u64,
@@ -201,7 +209,7 @@ impl<R: Reducer> Work<'_, R> {
         let mut progress = true;
         while progress && self.reducer.has_time() {
             progress = false;
-            for stage in [Work::threads, Work::iterations, Work::events] {
+            for stage in [Work::threads, Work::slices, Work::iterations, Work::events] {
                 let stage = stage(self)?;
                 progress |= stage.progress;
                 told(&stage);
@@ -216,6 +224,10 @@ impl<R: Reducer> Work<'_, R> {
             threads::fewer(work, stage)?;
             creations::fewer(work, stage)
         })
+    }
+
+    fn slices(&mut self) -> Result<Stage, R::Error> {
+        self.stage("slices", slices::fewer)
     }
 
     fn iterations(&mut self) -> Result<Stage, R::Error> {

@@ -14,6 +14,12 @@ pub enum ReduceError {
         /// Replays that were made.
         of: u64,
     },
+    /// Nobody tells the program to read this file.
+    #[error("no argument of the program is `{path}`")]
+    NotNamed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file to go on with is about something else.
     #[error("`{path}` holds another bug than the one to reduce")]
     OtherBug {
@@ -32,6 +38,9 @@ impl Diagnosis for ReduceError {
             ReduceError::Flaky { .. } => {
                 "something that bohr does not control leaks in; `bohr check -- PROGRAM` looks for it"
                     .to_string()
+            }
+            ReduceError::NotNamed { .. } => {
+                "write the file as the program was given it, or shrink `stdin` or `arguments`".to_string()
             }
             ReduceError::OtherBug { .. } => {
                 "name another file with -o, or leave out --resume to replace it".to_string()

@@ -19,6 +19,10 @@ pub struct Report {
     pub blocks_redundant: u64,
     /// What the dependence graph of the run as it was found could do without.
     pub er: Irrelevant,
+    /// Events of the result that matter for the failure, if a model tells.
+    pub relevant: Option<u64>,
+    /// Bytes of input before and after, if that was shrunk.
+    pub input: Option<(u64, u64)>,
     /// Whether the failure needs no interleaving.
     pub sequential: bool,
     /// Whether good runs come by the place of the failure.
@@ -58,11 +62,39 @@ impl Report {
             "blocks_found": before.blocks,
             "blocks_redundant": self.blocks_redundant,
             "er_events_removed": self.er.events,
+            "events_relevant": self.relevant,
+            "input_bytes_before": self.input.map(|input| input.0),
+            "input_bytes_after": self.input.map(|input| input.1),
             "sequential": self.sequential,
             "verified": self.verified,
             "runs": self.runs,
             "bug_file": path,
         })
+    }
+
+    /// What each stage did in all its turns, and its share of what went.
+    fn table_of_stages(&self) -> String {
+        let mut sums: Vec<(&str, u64, f64, i64)> = Vec::new();
+        for (stage, time) in &self.stages {
+            let known = sums.iter().position(|sum| sum.0 == stage.name);
+            let at = known.unwrap_or_else(|| {
+                sums.push((stage.name, 0, 0.0, 0));
+                sums.len() - 1
+            });
+            sums[at].1 += stage.rounds;
+            sums[at].2 += time.as_secs_f64();
+            sums[at].3 += stage.events_removed;
+        }
+        let all = (self.before.events as f64).max(1.0);
+        let row = |(name, rounds, seconds, removed): &(&str, u64, f64, i64)| {
+            let share = 100.0 * *removed as f64 / all;
+            format!("  {name:11}{rounds:>9}{seconds:>8.1}s{removed:>9}{share:>8.1}%\n")
+        };
+        let heading = format!(
+            "  {:11}{:>9}{:>9}{:>9}{:>9}\n",
+            "stage", "rounds", "time", "events", "share"
+        );
+        heading + &sums.iter().map(row).collect::<String>()
     }
 
     pub fn as_text(&self, path: &Path) -> String {
@@ -75,6 +107,26 @@ impl Report {
         text.push_str(&row("events", before.events, after.events));
         text.push_str(&row("bytes", before.bytes, after.bytes));
         text.push_str(&row("switches", before.switches, after.switches));
+        if let Some((before, after)) = self.input {
+            text.push_str(&row("input bytes", before, after));
+        }
+        if let Some(relevant) = self.relevant {
+            text.push_str(&format!(
+                "{relevant} of the {} events that are left matter for the failure; `bohr trace --relevant` shows them\n",
+                after.events
+            ));
+        }
+        text.push_str(&format!(
+            "  {:11}{:>7.1}ms{:>7.1}ms\n",
+            "replay",
+            1e3 * before.replay_seconds,
+            1e3 * after.replay_seconds
+        ));
+        text.push_str(&self.table_of_stages());
+        text.push_str(&format!(
+            "{} of {} blocks have passes that could go\n",
+            self.blocks_redundant, before.blocks
+        ));
         let seconds: f64 = self.stages.iter().map(|stage| stage.1.as_secs_f64()).sum();
         text.push_str(&format!("{} runs in {seconds:.1} s\n", self.runs));
         text.push_str(&format!(

@@ -5,14 +5,18 @@ use super::crew::Crew;
 use super::error::ReduceError;
 use super::examiner::{Base, Criterion, Question, REPLAYS};
 use super::size::Size;
+use crate::control::relevant;
 use crate::outcome::Failure;
 use bohr_event::control::{Omissions, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Reduced};
 use bohr_explore::{ExploreError, write_whole};
 use bohr_reduce::Execution;
-use bohr_reduce::reduction::{Block, Candidates, Cut, Effort, Reducer, suspects};
+use bohr_reduce::reduction::{
+    Block, Candidates, Cut, Effort, Reducer, irrelevant_passes, suspects,
+};
 use bohr_schedule::Plan;
+use bohr_slice::Relevant;
 use indicatif::ProgressBar;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -54,6 +58,8 @@ pub struct Workshop<'w> {
     /// What was answered by no, as hashes of all that an answer depends on.
     refused: Mutex<HashSet<u64>>,
     rounds: u64,
+    /// Whether the result is on disk.
+    is_written: bool,
 }
 
 impl<'w> Workshop<'w> {
@@ -90,6 +96,7 @@ impl<'w> Workshop<'w> {
             criterion,
             refused: Mutex::new(HashSet::new()),
             rounds: 0,
+            is_written: false,
         };
         let schedule = workshop.original.schedule.clone();
         workshop.before.replay_seconds = workshop.time(schedule, Omissions::default())?;
@@ -173,6 +180,12 @@ impl<'w> Workshop<'w> {
         Ok(started.elapsed().as_secs_f64())
     }
 
+    /// The events of the best run that matter for the failure.
+    pub fn relevant(&mut self) -> Option<Relevant> {
+        let atlas = self.crew.first_examiner().trials.atlas();
+        relevant(&self.best.run, atlas, &self.bug.signature)
+    }
+
     /// How many of so many replays of the result show the failure.
     pub fn replays(&mut self, times: u64) -> Result<u64, Failure> {
         let Workshop {
@@ -217,10 +230,23 @@ impl<'w> Workshop<'w> {
             simplified: None,
             ..self.bug.clone()
         };
-        write_whole(self.path, &bug_file::write(&bug)).map_err(|source| ExploreError::File {
+        self.write(&bug)
+    }
+
+    /// Writes the bug as it is, if nothing could go.
+    pub fn keep(&mut self) -> Result<(), Failure> {
+        match self.is_written {
+            true => Ok(()),
+            false => self.write(self.bug),
+        }
+    }
+
+    fn write(&mut self, bug: &Bug) -> Result<(), Failure> {
+        write_whole(self.path, &bug_file::write(bug)).map_err(|source| ExploreError::File {
             path: self.path.to_path_buf(),
             source,
         })?;
+        self.is_written = true;
         Ok(())
     }
 
@@ -363,13 +389,29 @@ impl Reducer for Workshop<'_> {
         // Those that never came to run.
         let idle = self.best.run.threads.iter();
         order.extend(idle.filter(|path| !known.contains(path)));
-        let there =
-            |path: &&ThreadPath| path.buffer_of().is_none() && !self.cut.without.threads.contains(path);
+        let there = |path: &&ThreadPath| {
+            path.buffer_of().is_none() && !self.cut.without.threads.contains(path)
+        };
         order.into_iter().filter(there).cloned().collect()
     }
 
     fn blocks(&self) -> Vec<Block> {
         self.best.blocks.clone()
+    }
+
+    fn irrelevant(&mut self) -> Vec<(Block, Vec<u64>)> {
+        let Some(relevant) = self.relevant() else {
+            return Vec::new();
+        };
+        let best = &self.best;
+        let passes = |block: &Block| {
+            irrelevant_passes(&best.run, block, &|event| relevant.has(event as u32))
+        };
+        let lists = best
+            .blocks
+            .iter()
+            .map(|block| (block.clone(), passes(block)));
+        lists.filter(|(_, passes)| !passes.is_empty()).collect()
     }
 
     fn events(&self) -> u64 {
