@@ -94,6 +94,10 @@ pub fn slice<I: AsRef<[Influence]>>(
     while let Some(event) = search.waiting.pop() {
         edges.of(event).for_each(|earlier| search.add(earlier));
         let step = &steps[event as usize];
+        // Beginning and end of a thread are no instructions of it.
+        if matches!(step.operation.kind, EventKind::Start | EventKind::Exit) {
+            continue;
+        }
         let site = (trace.site)(step.operation.place);
         search.influence(step.thread, event, site, &influences);
     }

@@ -145,7 +145,7 @@ fn threads_that_cannot_go_run_in_one_piece() {
     let folder = Folder::empty();
     folder.build("counted", &[]);
     folder.bohr(&["hunt", "--", "./program"]).expect(1);
-    let report = reduce(&folder, &[]);
+    let report = reduce(&folder, &["--time", "10m"]);
     assert_eq!(report["threads_before"], json!(6));
     assert_eq!(report["threads_after"], json!(3), "main and two that race");
     assert_eq!(report["threads_serial"], json!(3));
@@ -186,24 +186,4 @@ fn inputs_shrink_to_what_the_failure_needs() {
         refused.contains("no argument of the program is `elsewhere`"),
         "{refused}"
     );
-}
-
-#[test]
-fn what_has_nothing_to_do_with_the_failure_is_not_relevant() {
-    let folder = Folder::empty();
-    folder.build("chatter", &[]);
-    std::fs::write(folder.path("chat"), CHAT).expect("a file");
-    folder.bohr(&["hunt", "--", "./program", "chat"]).expect(1);
-    let trace = |words: &[&str]| {
-        let words = [&["trace", "program.bohr"], words].concat();
-        folder.bohr(&words).expect(0).text()
-    };
-    let (all, relevant) = (trace(&[]), trace(&["--relevant"]));
-    let count = |text: &str, name: &str| text.lines().filter(|line| line.contains(name)).count();
-    assert_eq!(count(&relevant, "counter"), count(&all, "counter"));
-    assert!(
-        count(&all, "chatter") > count(&relevant, " chatter "),
-        "{relevant}"
-    );
-    assert_eq!(count(&relevant, " chatter "), 0, "{relevant}");
 }

@@ -16,10 +16,12 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
     let irrelevant: Vec<(Block, Vec<u64>)> = work.reducer.irrelevant();
     // Of each block, what is left if its irrelevant passes go, the last one first.
     let lists: Vec<(&Block, Vec<u64>)> = { irrelevant.iter() }
-        .map(|(block, passes)| {
+        .filter_map(|(block, passes)| {
             let mut left = left_of(block, &before.without);
+            let all = left.len();
             left.retain(|pass| passes.binary_search(pass).is_err());
-            (block, left)
+            // Some have to stay, and some are gone already.
+            (left.len() < all).then_some((block, left))
         })
         .collect();
     work.search_briefly(stage, lists.len(), &|kept| {
