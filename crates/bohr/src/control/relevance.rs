@@ -21,6 +21,7 @@ pub fn relevant(run: &Recorded, atlas: &Atlas, signature: &Signature) -> Option<
         execution: Execution {
             steps: &run.steps,
             pending: &run.pending,
+            threads: &run.threads,
         },
         site: &site,
         from: 0,
