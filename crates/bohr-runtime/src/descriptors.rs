@@ -71,6 +71,14 @@ pub fn status(descriptor: i32) -> Option<libc::stat> {
     }
 }
 
+/// Whether it was opened for writing.
+pub fn is_writable(descriptor: i32) -> bool {
+    let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
+    // SAFETY: asks only.
+    let flags = unsafe { system::try_call(libc::SYS_fcntl, arguments) };
+    flags.is_ok_and(|flags| flags as i32 & libc::O_ACCMODE != libc::O_RDONLY)
+}
+
 /// The name of a descriptor that is no stream, for events.
 pub fn name_of(descriptor: i32) -> usize {
     status(descriptor).map_or(0, |status| name(status.st_dev, status.st_ino))

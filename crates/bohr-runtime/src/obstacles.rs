@@ -13,6 +13,9 @@ use core::cell::Cell;
 /// Descriptors looked at.
 const LOOKED_AT: usize = LOWEST_DESCRIPTOR;
 
+/// Shared mappings of the runtime's own at `main`: the ledger.
+const OWN_SHARED: usize = 1;
+
 struct Beginning {
     /// One bit per descriptor that was open at `main`.
     open: [Cell<u64>; LOOKED_AT.div_ceil(64)],
@@ -118,7 +121,11 @@ pub fn note_beginning() {
             word.set(word.get() | 1 << (descriptor % 64));
         }
     }
-    BEGINNING.shared.set(shared_mappings());
+    let shared = shared_mappings();
+    if shared > OWN_SHARED {
+        notices::note(Notice::SharedMemory);
+    }
+    BEGINNING.shared.set(shared);
 }
 
 /// A system call is about to be made. Of the serial part all are seen, but those

@@ -45,7 +45,12 @@ pub fn note_offsets() {
     offsets.clear();
     for descriptor in 0..LOOKED_AT {
         match seek(descriptor, 0, libc::SEEK_CUR) {
-            Ok(offset) if is_file(descriptor) => offsets.push((descriptor, offset)),
+            Ok(offset) if is_file(descriptor) => {
+                offsets.push((descriptor, offset));
+                if descriptor > 2 && descriptors::is_writable(descriptor) {
+                    notices::note(Notice::SharedFile);
+                }
+            }
             Err(libc::ESPIPE) if descriptor == 0 || descriptor > 2 => {
                 notices::note(Notice::SharedStream);
             }

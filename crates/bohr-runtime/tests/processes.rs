@@ -87,6 +87,26 @@ fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
     }
 }
 
+/// What was made before `main` and is not memory cannot be put back.
+#[test]
+fn what_constructors_share_between_runs_is_told() {
+    let told = |name: &str| {
+        let reports = Program::compile(name).always_succeeds(2);
+        let details = reports
+            .into_iter()
+            .filter_map(|report| report.report.detail);
+        details.map(|detail| detail.notices).collect::<Vec<_>>()
+    };
+    for notices in told("constructed.c") {
+        assert!(notices.contains(&Notice::SharedMemory), "{notices:?}");
+        assert!(notices.contains(&Notice::SharedFile), "{notices:?}");
+    }
+    for notices in told("locks.c") {
+        assert!(!notices.contains(&Notice::SharedMemory), "{notices:?}");
+        assert!(!notices.contains(&Notice::SharedFile), "{notices:?}");
+    }
+}
+
 #[test]
 fn offsets_of_open_files_are_set_back() {
     let program = Program::compile("reads_input.c");

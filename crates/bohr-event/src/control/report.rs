@@ -161,11 +161,13 @@ pub enum Notice {
     EarlyThread = 6,
     /// A library started a thread by ways that cannot be seen.
     HiddenThread = 7,
+    /// A file is open for writing across the fork point, so runs share its content.
+    SharedFile = 8,
 }
 
 impl Notice {
     /// Every notice, by its number.
-    pub const ALL: [Notice; 8] = [
+    pub const ALL: [Notice; 9] = [
         Notice::RandomAddresses,
         Notice::Process,
         Notice::OutsideInput,
@@ -174,6 +176,7 @@ impl Notice {
         Notice::HiddenBlocking,
         Notice::EarlyThread,
         Notice::HiddenThread,
+        Notice::SharedFile,
     ];
 }
 
@@ -188,6 +191,7 @@ impl fmt::Display for Notice {
             Notice::HiddenBlocking => "a library blocks where bohr cannot see it",
             Notice::EarlyThread => "a thread was started before control began",
             Notice::HiddenThread => "a library starts threads of its own, which run uncontrolled",
+            Notice::SharedFile => "a file that was opened for writing is shared by all runs",
         })
     }
 }

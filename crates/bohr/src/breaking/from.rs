@@ -163,7 +163,7 @@ pub fn run(args: &Args) -> Outcome {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned(),
-        lines: finder.lines(),
+        lines: finder.lines(program),
         kind: kind(&explained.explanation),
         compared,
         breakpoints,

@@ -1,5 +1,6 @@
 //! Breakpoints on the command line: read, found in the program, told about.
 
+use crate::explain::source;
 use crate::outcome::Failure;
 use bohr_event::PlaceNumber;
 use bohr_event::breakpoint::{Breakpoint, Counts, MOST_BREAKPOINTS};
@@ -11,6 +12,7 @@ use bohr_program::Program;
 use bohr_trigger::{Expression, Places, Symbols, find_never_meeting, resolve};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Why breakpoints cannot be carried out.
@@ -58,11 +60,12 @@ impl Finder {
         Places::new(&self.program, &self.hooked)
     }
 
-    /// Lines of the program's own source files, as far as they are there.
-    pub fn lines(&self) -> usize {
+    /// Lines of the own source files of the program at this path, as far as they are
+    /// there.
+    pub fn lines(&self, program: &Path) -> usize {
         let files = self.places().own_files().into_iter();
-        let texts = files.filter_map(|file| std::fs::read_to_string(file).ok());
-        texts.map(|text| text.lines().count()).sum()
+        let texts = files.filter_map(|file| source::find(program, file.as_ref()));
+        texts.map(|(_, text)| text.lines().count()).sum()
     }
 
     /// Finds breakpoints, and refuses those whose sides can never meet.
