@@ -86,6 +86,18 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// One without a memory order: an access that is not atomic, or a call.
+    #[must_use]
+    pub const fn plain(kind: EventKind, size: u32, object: u64, place: PlaceNumber) -> Operation {
+        Operation {
+            kind,
+            order: MemoryOrder::Plain,
+            size,
+            object,
+            place,
+        }
+    }
+
     /// Whether the order of the two can matter: both touch the same thing, and
     /// not both of them leave it as it is. Two steps that do not conflict
     /// commute, unless they belong to one thread.

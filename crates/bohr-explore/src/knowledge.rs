@@ -143,18 +143,12 @@ impl Knowledge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{MemoryOrder, Operation};
+    use bohr_event::Operation;
 
     fn step(thread: u32, kind: EventKind, object: u64, place: u64) -> Step {
         Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object,
-                place: PlaceNumber(place),
-            },
+            operation: Operation::plain(kind, 4, object, PlaceNumber(place)),
         }
     }
 

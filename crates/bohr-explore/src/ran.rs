@@ -161,20 +161,14 @@ fn anchor(steps: &[Step]) -> Option<Anchor<PlaceNumber>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{EventKind, MemoryOrder, Operation, ThreadIndex, ThreadPath};
+    use bohr_event::{EventKind, Operation, ThreadIndex, ThreadPath};
 
     #[test]
     fn segments_are_anchored_where_they_end() {
         let steps: Vec<Step> = [7, 8, 7, 9, 7]
             .map(|place| Step {
                 thread: ThreadIndex(0),
-                operation: Operation {
-                    kind: EventKind::Read,
-                    order: MemoryOrder::Plain,
-                    size: 4,
-                    object: 0,
-                    place: PlaceNumber(place),
-                },
+                operation: Operation::plain(EventKind::Read, 4, 0, PlaceNumber(place)),
             })
             .into();
         let segment = |child, events| Segment {

@@ -2,7 +2,7 @@
 //! `cargo run -p bohr-export --example sample -- FOLDER`. Two threads count to
 //! 1000 without a lock, and lose some.
 
-use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 use bohr_export::{Format, export};
 use bohr_trace::{Record, Region, RegionKind, RegionTable, Table, Trace, Writer, append_table};
 use std::error::Error;
@@ -36,13 +36,7 @@ fn record() -> Result<Vec<u8>, Box<dyn Error>> {
     let mut access = |thread, kind, value| {
         writer.push(&Record {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object: COUNTER,
-                place: PlaceNumber(kind as u64),
-            },
+            operation: Operation::plain(kind, 4, COUNTER, PlaceNumber(kind as u64)),
             value: Some(value),
         });
     };

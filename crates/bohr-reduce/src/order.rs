@@ -206,19 +206,13 @@ fn segment<'s>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{EventKind, MemoryOrder, Operation};
+    use bohr_event::{EventKind, Operation};
 
     #[test]
     fn an_order_becomes_a_schedule() {
         let step = |thread, place| Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind: EventKind::Read,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object: 0,
-                place: PlaceNumber(place),
-            },
+            operation: Operation::plain(EventKind::Read, 4, 0, PlaceNumber(place)),
         };
         let steps = [step(0, 5), step(1, 6), step(0, 5), step(1, 7)];
         assert_eq!(Order::of(&steps).switches(), 3);

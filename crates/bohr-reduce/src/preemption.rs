@@ -180,7 +180,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{MemoryOrder, PlaceNumber, ThreadIndex, control::Step};
+    use bohr_event::{PlaceNumber, ThreadIndex, control::Step};
 
     fn count(steps: &[Step]) -> u64 {
         cost(Execution::of(steps)).unwrap().preemptive
@@ -191,13 +191,7 @@ mod tests {
         use EventKind::*;
         let step = |thread, kind| Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 0,
-                object: 0x10,
-                place: PlaceNumber(0),
-            },
+            operation: Operation::plain(kind, 0, 0x10, PlaceNumber(0)),
         };
         let waits = [
             step(0, Acquire),

@@ -11,13 +11,7 @@ use proptest::prelude::*;
 fn step(thread: u32, kind: EventKind, object: u64) -> Step {
     Step {
         thread: ThreadIndex(thread),
-        operation: Operation {
-            kind,
-            order: MemoryOrder::Plain,
-            size: 0,
-            object,
-            place: PlaceNumber(0),
-        },
+        operation: Operation::plain(kind, 0, object, PlaceNumber(0)),
     }
 }
 

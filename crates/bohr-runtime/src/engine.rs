@@ -26,9 +26,7 @@ use crate::{
     waiting,
 };
 use alloc::{boxed::Box, vec::Vec};
-use bohr_event::{
-    ChoiceKind, EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, ThreadPath,
-};
+use bohr_event::{ChoiceKind, EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_schedule::{Cause, Pending, Roster, Strategy, View};
 use core::cell::{Cell, RefCell};
 
@@ -126,13 +124,7 @@ pub enum Woken {
 
 /// An operation on an object, with everything else left open.
 pub fn operation(kind: EventKind, object: usize, place: u64) -> Operation {
-    Operation {
-        kind,
-        order: MemoryOrder::Plain,
-        size: 0,
-        object: object as u64,
-        place: OBJECTS.place(place),
-    }
+    Operation::plain(kind, 0, object as u64, OBJECTS.place(place))
 }
 
 impl Engine {

@@ -6,8 +6,8 @@
 use crate::{Decision, Pending, Stop, Strategy, Used, View};
 use alloc::{vec, vec::Vec};
 use bohr_event::{
-    Anchor, Choice, ChoiceKind, EventKind, MemoryOrder, Operation, PlaceNumber, Schedule, Segment,
-    ThreadIndex, ThreadPath,
+    Anchor, Choice, ChoiceKind, EventKind, Operation, PlaceNumber, Schedule, Segment, ThreadIndex,
+    ThreadPath,
 };
 
 /// One step of a toy thread. Variables, locks and conditions are numbers.
@@ -141,13 +141,12 @@ impl<'p> Machine<'p> {
             (_, Some(Step::Join(child))) => (Join, ThreadIndex(child.into()).object()),
             (_, Some(Step::FailIf(_)) | None) => (Exit, thread.object()),
         };
-        Operation {
+        Operation::plain(
             kind,
-            order: MemoryOrder::Plain,
-            size: 1,
+            1,
             object,
-            place: PlaceNumber::new(thread.0 as u16, self.line(thread)),
-        }
+            PlaceNumber::new(thread.0 as u16, self.line(thread)),
+        )
     }
 
     /// Where `thread` stands: 0 before its start, then the number of its step,

@@ -47,17 +47,11 @@ impl Strategy for Slices {
 mod tests {
     use super::*;
     use crate::Pending;
-    use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber};
+    use bohr_event::{EventKind, Operation, PlaceNumber};
 
     #[test]
     fn slices_are_as_long_as_asked_on_average() {
-        let read = Operation {
-            kind: EventKind::Read,
-            order: MemoryOrder::Plain,
-            size: 8,
-            object: 0x1000,
-            place: PlaceNumber(1),
-        };
+        let read = Operation::plain(EventKind::Read, 8, 0x1000, PlaceNumber(1));
         let view = View {
             pending: &[Pending::new(read); 2],
             enabled: &[ThreadIndex(0), ThreadIndex(1)],

@@ -223,18 +223,12 @@ impl Strategy for Systematic<'_> {
 mod tests {
     use super::*;
     use crate::{Pending, Used};
-    use bohr_event::{MemoryOrder, PlaceNumber};
+    use bohr_event::PlaceNumber;
 
     /// Thread 0 ran last and could go on; whether it spins decides whether
     /// running thread 1 takes the processor from it.
     fn current_before_a_switch(spins: bool) -> Option<ThreadIndex> {
-        let read = Operation {
-            kind: EventKind::Read,
-            order: MemoryOrder::Plain,
-            size: 4,
-            object: 0x1000,
-            place: PlaceNumber(1),
-        };
+        let read = Operation::plain(EventKind::Read, 4, 0x1000, PlaceNumber(1));
         let first = Pending {
             spins,
             ..Pending::new(read)

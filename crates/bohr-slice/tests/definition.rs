@@ -2,7 +2,7 @@
 //! if it is a moment, or if a relevant later one depends on it directly.
 
 use bohr_event::control::Step;
-use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 use bohr_program::SiteNumber;
 use bohr_reduce::Execution;
 use bohr_slice::{Influence, Moment, Reach, Trace, slice};
@@ -19,13 +19,7 @@ fn site(place: PlaceNumber) -> Option<SiteNumber> {
 fn step(thread: u32, kind: EventKind, object: u64, place: u32) -> Step {
     Step {
         thread: ThreadIndex(thread),
-        operation: Operation {
-            kind,
-            order: MemoryOrder::Plain,
-            size: 4,
-            object,
-            place: PlaceNumber(place.into()),
-        },
+        operation: Operation::plain(kind, 4, object, PlaceNumber(place.into())),
     }
 }
 

@@ -116,13 +116,7 @@ mod tests {
     fn step(thread: u32, kind: EventKind, object: u64, place: u64) -> Step {
         Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 0,
-                object,
-                place: PlaceNumber(place),
-            },
+            operation: Operation::plain(kind, 0, object, PlaceNumber(place)),
         }
     }
 

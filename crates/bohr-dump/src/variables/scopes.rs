@@ -108,8 +108,7 @@ impl<'v, 'd> Scope<'v, 'd> {
     /// The description of the call that this function is in.
     fn call_site(&self) -> Option<UnitOffset> {
         let behind = self.frame.place().wrapping_sub(self.information.bias);
-        let mut tree = self.unit.entries_tree(Some(self.function.offset())).ok()?;
-        let mut waiting = vec![tree.root().ok()?.entry().offset()];
+        let mut waiting = vec![self.function.offset()];
         while let Some(offset) = waiting.pop() {
             let unit = self.number;
             for (offset, entry) in self.information.below(TypeId { unit, offset }) {

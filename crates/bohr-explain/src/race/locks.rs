@@ -45,7 +45,7 @@ fn is_released(steps: &[Step], after: usize, taken: Step) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{MemoryOrder, Operation, PlaceNumber, ThreadIndex};
+    use bohr_event::{Operation, PlaceNumber, ThreadIndex};
 
     #[test]
     fn only_what_is_taken_and_given_back_is_held() {
@@ -64,13 +64,7 @@ mod tests {
         ];
         let steps = steps.map(|(thread, kind, object)| Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 1,
-                object,
-                place: PlaceNumber(0),
-            },
+            operation: Operation::plain(kind, 1, object, PlaceNumber(0)),
         });
         assert_eq!(locks_held(&steps, 6), [0, 5]);
         assert_eq!(locks_held(&steps, 9), [1]);

@@ -1,7 +1,7 @@
 //! Small and large runs, and what everything in them is called.
 
 use bohr_event::control::Step;
-use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex, ThreadPath};
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_page::{Ending, Lexicon, Page, Run, Whereabouts};
 use bohr_report::{Bug, Columns, Finding, FindingKind, Story, Told};
 
@@ -32,13 +32,7 @@ impl Lexicon for Words {
 pub fn step(thread: u32, kind: EventKind, object: u64, place: u64) -> Step {
     Step {
         thread: ThreadIndex(thread),
-        operation: Operation {
-            kind,
-            order: MemoryOrder::Plain,
-            size: 4,
-            object,
-            place: PlaceNumber(place),
-        },
+        operation: Operation::plain(kind, 4, object, PlaceNumber(place)),
     }
 }
 

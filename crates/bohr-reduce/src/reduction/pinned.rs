@@ -69,18 +69,17 @@ fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omiss
 mod tests {
     use super::*;
     use bohr_event::control::{GateReference, Step};
-    use bohr_event::{MemoryOrder, Operation, PlaceNumber};
+    use bohr_event::{Operation, PlaceNumber};
 
     fn join(object: u32) -> Step {
         Step {
             thread: ThreadIndex::MAIN,
-            operation: Operation {
-                kind: EventKind::Join,
-                order: MemoryOrder::Plain,
-                size: 0,
-                object: ThreadIndex(object).object(),
-                place: PlaceNumber(0),
-            },
+            operation: Operation::plain(
+                EventKind::Join,
+                0,
+                ThreadIndex(object).object(),
+                PlaceNumber(0),
+            ),
         }
     }
 

@@ -133,19 +133,13 @@ pub fn usual_length(run: &Recorded, starts: &[u64], thread: ThreadIndex) -> u64 
 mod tests {
     use super::*;
     use bohr_event::control::{GateReference, OmittedPasses};
-    use bohr_event::{EventKind, MemoryOrder, Operation};
+    use bohr_event::{EventKind, Operation};
 
     #[test]
     fn events_of_passes_that_go_leave_the_schedule() {
         let step = |thread, place| Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind: EventKind::Read,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object: 8,
-                place: PlaceNumber(place),
-            },
+            operation: Operation::plain(EventKind::Read, 4, 8, PlaceNumber(place)),
         };
         // Thread 1 makes three passes of two events each, then leaves the loop.
         let steps = vec![

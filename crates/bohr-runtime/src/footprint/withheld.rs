@@ -116,7 +116,8 @@ fn carry_out() {
 
 /// Undoes it. `None` if the kernel does not let us.
 pub fn put_back() -> Option<()> {
-    for cell in WITHHELD.iter() {
+    // Hot: nearly no run has given anything back.
+    for cell in WITHHELD.iter().filter(|cell| cell.get() != NONE) {
         let (start, end) = cell.replace(NONE);
         for piece in &*PIECES.borrow() {
             let (start, end) = (start.max(piece.range.start), end.min(piece.range.end));

@@ -68,13 +68,12 @@ pub fn long_run(length: usize, seed: u64) -> Vec<Record> {
             };
             Record {
                 thread: ThreadIndex(thread as u32),
-                operation: Operation {
+                operation: Operation::plain(
                     kind,
-                    order: MemoryOrder::Plain,
-                    size: 8,
+                    8,
                     object,
-                    place: PlaceNumber::new(1, *step % 9 + 40 * random(2)),
-                },
+                    PlaceNumber::new(1, *step % 9 + 40 * random(2)),
+                ),
                 value: kind.is_access().then(|| random(1 << 40)),
             }
         })

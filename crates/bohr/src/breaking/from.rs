@@ -1,7 +1,7 @@
 //! `bohr break from`: the fewest breakpoints with which a bug comes every time
 //! (methodology I of the paper, made automatic).
 
-use super::artefacts::{Case, leave};
+use super::artefacts::Case;
 use super::choices::{Words, choices, copies, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
@@ -144,10 +144,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let mut steps = Vec::new();
     let best = best(&choices, &mut laboratory, args.runs, &mut steps)?;
-    let Verified {
-        set: breakpoints,
-        compared,
-    } = best.ok_or(BreakError::NothingWorks)?;
+    let verified = best.ok_or(BreakError::NothingWorks)?;
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
     let case = Case {
         program,
@@ -155,22 +152,14 @@ pub fn run(args: &Args) -> Outcome {
         oracle: &bug.oracle,
         kind: &bug.signature.kind,
     };
-    let artefacts = leave(&breakpoints, &case, &args.output)?;
-    let (patch, test) = artefacts.map(|one| (one.patch, one.test)).unzip();
-    let report = Report {
-        program: program
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-        lines: finder.lines(program),
-        kind: kind(&explained.explanation),
-        compared,
-        breakpoints,
+    let report = Report::conclude(
+        &case,
+        &finder,
+        kind(&explained.explanation),
+        verified,
         steps,
-        patch,
-        test,
-    };
+        &args.output,
+    )?;
     tell(args.subject.json, &report)
 }
 

@@ -1,12 +1,15 @@
 //! What was found, in the form of the paper's Tables 1 and 2.
 
+use super::artefacts::{Case, leave};
 use super::laboratory::Compared;
-use super::tune::Step;
+use super::tune::{Step, Verified};
+use crate::control::breakpoints::Finder;
+use crate::outcome::Failure;
 use bohr_explain::Explanation;
 use bohr_explore::native::Ending;
 use bohr_trigger::Expression;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// All that is told at the end.
 pub struct Report {
@@ -35,6 +38,30 @@ pub fn kind(explanation: &Explanation) -> &'static str {
 }
 
 impl Report {
+    /// Leaves patch and test of a verified set in a folder, and tells about it.
+    pub fn conclude(
+        case: &Case<'_>,
+        finder: &Finder,
+        kind: &'static str,
+        verified: Verified,
+        steps: Vec<Step>,
+        folder: &Path,
+    ) -> Result<Report, Failure> {
+        let artefacts = leave(&verified.set, case, folder)?;
+        let (patch, test) = artefacts.map(|one| (one.patch, one.test)).unzip();
+        let name = case.program.file_name().unwrap_or_default();
+        Ok(Report {
+            program: name.to_string_lossy().into_owned(),
+            lines: finder.lines(case.program),
+            kind,
+            breakpoints: verified.set,
+            steps,
+            compared: verified.compared,
+            patch,
+            test,
+        })
+    }
+
     fn error(&self) -> String {
         match &self.compared.with.ending {
             None => "none".to_string(),

@@ -2,11 +2,10 @@
 //! which lines meet, not how the program was started; the program has to be built
 //! with bohr, and need not be the build that made the report.
 
-use super::artefacts::{Case, leave};
+use super::artefacts::Case;
 use super::from::{BreakError, LIMIT, best, tell};
 use super::laboratory::Laboratory;
 use super::report::Report;
-use super::tune::Verified;
 use crate::control::breakpoints::Finder;
 use crate::control::{ProgramArgs, interruption};
 use crate::outcome::{Failure, Outcome};
@@ -102,7 +101,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let mut steps = Vec::new();
     let best = best(&choices, &mut laboratory, args.runs, &mut steps)?;
-    let Verified { set, compared } = best.ok_or(BreakError::NothingWorks)?;
+    let verified = best.ok_or(BreakError::NothingWorks)?;
     let program = Path::new(OsStr::from_bytes(&subject.target.identity.path));
     let case = Case {
         program,
@@ -110,26 +109,12 @@ pub fn run(args: &Args) -> Outcome {
         oracle: &subject.oracle,
         kind: &kind,
     };
-    let artefacts = leave(&set, &case, &args.output)?;
-    let (patch, test) = artefacts.map(|one| (one.patch, one.test)).unzip();
-    let report = Report {
-        program: program
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-        lines: finder.lines(program),
-        kind: if warning.is_inversion {
-            "deadlock"
-        } else {
-            "race"
-        },
-        compared,
-        breakpoints: set,
-        steps,
-        patch,
-        test,
+    let word = if warning.is_inversion {
+        "deadlock"
+    } else {
+        "race"
     };
+    let report = Report::conclude(&case, &finder, word, verified, steps, &args.output)?;
     tell(args.json, &report)
 }
 

@@ -28,18 +28,12 @@ fn reads((run, values): Valued<'_>) -> HashMap<&ThreadPath, Vec<Option<u64>>> {
 mod tests {
     use super::*;
     use bohr_event::control::Step;
-    use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
+    use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 
     fn run(events: &[(u32, EventKind)]) -> Recorded {
         let step = |&(thread, kind): &(u32, EventKind)| Step {
             thread: ThreadIndex(thread),
-            operation: Operation {
-                kind,
-                order: MemoryOrder::Plain,
-                size: 4,
-                object: 0x10,
-                place: PlaceNumber(1),
-            },
+            operation: Operation::plain(kind, 4, 0x10, PlaceNumber(1)),
         };
         Recorded {
             threads: vec![ThreadPath::MAIN, ThreadPath::MAIN.child(1)],

@@ -64,19 +64,18 @@ impl Aim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{EventKind, MemoryOrder, PlaceNumber};
+    use bohr_event::{EventKind, PlaceNumber};
     use bohr_trace::Writer;
 
     fn record(event: u64) -> Record {
         Record {
             thread: ThreadIndex((event / 200_000) as u32),
-            operation: Operation {
-                kind: EventKind::Write,
-                order: MemoryOrder::Plain,
-                size: 8,
-                object: 0x1000 + event / 200_000 * 0x10_0000 + event % 50 * 8,
-                place: PlaceNumber(event % 7),
-            },
+            operation: Operation::plain(
+                EventKind::Write,
+                8,
+                0x1000 + event / 200_000 * 0x10_0000 + event % 50 * 8,
+                PlaceNumber(event % 7),
+            ),
             value: None,
         }
     }
