@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,8 @@ struct Options {
   unsigned long at_most = 0;
   const char *within = nullptr;
   bool unless = false;
+  // A mutex that the thread has to hold: what native_handle() of std::mutex gives.
+  pthread_mutex_t *holding = nullptr;
 };
 
 #if defined(BOHR_BREAK) && BOHR_BREAK
@@ -46,10 +49,26 @@ int holds(const void *first, const void *second) noexcept {
     alignas(Condition) char memory[sizeof(Condition)] = {};
     auto &condition = *reinterpret_cast<Condition *>(memory);
     return condition(*static_cast<const State *>(first), *static_cast<const State *>(second));
+  } catch (const std::exception &thrown) {
+    std::fprintf(stderr, "breakpoint: a condition threw and does not hold: %s\n", thrown.what());
+    return 0;
   } catch (...) {
     std::fputs("breakpoint: a condition threw and does not hold\n", stderr);
     return 0;
   }
+}
+
+inline bohr_break_side brought(const void *object, const Options &options,
+                               int (*condition)(const void *, const void *)) {
+  return {object,
+          options.sides,
+          static_cast<unsigned>(options.pause.count()),
+          options.ignore_first,
+          options.at_most,
+          options.within,
+          options.unless,
+          options.holding,
+          condition};
 }
 } // namespace detail
 
@@ -60,14 +79,7 @@ public:
         int (*condition)(const void *, const void *) = nullptr) {
     if (!bohr_break_is_armed())
       return;
-    bohr_break_side brought = {object,
-                               options.sides,
-                               static_cast<unsigned>(options.pause.count()),
-                               options.ignore_first,
-                               options.at_most,
-                               options.within,
-                               options.unless,
-                               condition};
+    const bohr_break_side brought = detail::brought(object, options, condition);
     visit = bohr_break_enter(name, side, &brought);
   }
   Visit(const Visit &) = delete;
@@ -124,19 +136,16 @@ inline bool reach(unsigned number, const char *name, const void *object = nullpt
                   const Options &options = {}) {
   if (!bohr_break_is_armed())
     return false;
-  bohr_break_side brought = {object,
-                             options.sides,
-                             static_cast<unsigned>(options.pause.count()),
-                             options.ignore_first,
-                             options.at_most,
-                             options.within,
-                             options.unless,
-                             nullptr};
+  const bohr_break_side brought = detail::brought(object, options, nullptr);
   return bohr_break_reach(name, number, &brought) != 0;
 }
 
+// Counts an error that can be seen, for the mean time to error.
+inline void artefact(const char *name) { BOHR_BREAK_ARTEFACT(name); }
+
 #else
 
+inline void artefact(const char *) {}
 inline bool reach(unsigned, const char *, const void * = nullptr, const Options & = {}) {
   return false;
 }
@@ -161,6 +170,15 @@ template <class... Any> Visit first(const char *name, const Any &...any) {
 
 // Before the statement that comes second.
 template <class... Any> Visit second(const char *name, const Any &...any) {
+  return side(1, name, any...);
+}
+
+// Before a notification that comes too early, and before the wait that misses it;
+// the object is the condition.
+template <class... Any> Visit notifies(const char *name, const Any &...any) {
+  return side(0, name, any...);
+}
+template <class... Any> Visit waits(const char *name, const Any &...any) {
   return side(1, name, any...);
 }
 

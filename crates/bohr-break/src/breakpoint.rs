@@ -3,6 +3,7 @@
 use crate::condition::{Locks, Object};
 use crate::figures::Statistics;
 use crate::meeting::{Meeting, Postponed, Waiting, lock};
+use crate::narrowed::Narrowed;
 use crate::scope::is_within;
 use crate::settings;
 use crate::statistics::{self, Counters};
@@ -39,6 +40,13 @@ impl Breakpoint<Object> {
     /// was to be atomic.
     #[must_use]
     pub const fn conflict(name: &'static str) -> Breakpoint<Object> {
+        Breakpoint::new(name, Object::same)
+    }
+
+    /// Met by a thread that is about to notify, which goes first, and one that is
+    /// about to wait for the same condition: the notification is missed.
+    #[must_use]
+    pub const fn missed_notification(name: &'static str) -> Breakpoint<Object> {
         Breakpoint::new(name, Object::same)
     }
 }
@@ -110,10 +118,38 @@ impl<S: 'static> Breakpoint<S> {
         self
     }
 
+    /// Only where this holds of the visiting thread: a counter, a lock that it
+    /// [holds](crate::is_held), any expression. Not evaluated while breakpoints
+    /// sleep; one that panics is reported and does not hold.
+    #[inline]
+    pub fn when(&'static self, holds: impl FnOnce() -> bool) -> Narrowed<S> {
+        Narrowed {
+            breakpoint: self,
+            is_open: settings::are_armed() && self.ask(holds),
+        }
+    }
+
+    /// Counts an error that can be seen: what the mean time to error is about where
+    /// the bug does not end the program. Where nobody counts them, it is hits.
+    pub fn artefact(&self) {
+        self.counters.artefacts.fetch_add(1, Relaxed);
+    }
+
     /// What has become of it so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.counters.read(self.name)
+    }
+
+    /// Asks the user's code, with no lock held.
+    fn ask(&self, holds: impl FnOnce() -> bool) -> bool {
+        catch_unwind(AssertUnwindSafe(holds)).unwrap_or_else(|_| {
+            eprintln!(
+                "breakpoint {}: its condition panicked and does not hold",
+                self.name
+            );
+            false
+        })
     }
 }
 
@@ -132,8 +168,14 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
     /// order, each when the guard of the one before is dropped.
     #[inline]
     pub fn side(&'static self, side: usize, state: impl Into<S>) -> Visit {
+        self.side_if(true, side, state)
+    }
+
+    /// A visit that counts only if it is open.
+    #[inline]
+    pub(crate) fn side_if(&'static self, open: bool, side: usize, state: impl Into<S>) -> Visit {
         let meeting = match settings::are_armed() {
-            true => self.visit(side, state.into()),
+            true => self.visit(open, side, state.into()),
             false => None,
         };
         Visit { meeting, side }
@@ -144,18 +186,11 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
     /// sides after it wait a millisecond.
     #[inline]
     pub fn reach(&'static self, side: usize, state: impl Into<S>) -> bool {
-        if !settings::are_armed() {
-            return false;
-        }
-        let meeting = self.visit(side, state.into());
-        if let Some(meeting) = &meeting {
-            meeting.pass(side, true);
-        }
-        meeting.is_some()
+        self.side_if(true, side, state).pass_unsettled()
     }
 
     #[cold]
-    fn visit(&'static self, side: usize, state: S) -> Option<Arc<Meeting>> {
+    fn visit(&'static self, open: bool, side: usize, state: S) -> Option<Arc<Meeting>> {
         if !settings::includes(self.name) {
             return None;
         }
@@ -164,7 +199,7 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
         }
         self.counters.visits.fetch_add(1, Relaxed);
         let outside = self.within.is_some_and(|scope| !is_within(scope));
-        if outside || side >= self.sides {
+        if !open || outside || side >= self.sides {
             return None;
         }
         let early = self.arrivals.fetch_add(1, Relaxed) < self.ignored;
@@ -244,15 +279,7 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
             true => (one, other),
             false => (other, one),
         };
-        let condition = || (self.condition)(&first.state, &second.state);
-        let holds = catch_unwind(AssertUnwindSafe(condition));
-        holds.unwrap_or_else(|_| {
-            eprintln!(
-                "breakpoint {}: its condition panicked and does not hold",
-                self.name
-            );
-            false
-        })
+        self.ask(|| (self.condition)(&first.state, &second.state))
     }
 }
 
@@ -269,6 +296,15 @@ impl Visit {
     #[must_use]
     pub fn is_hit(&self) -> bool {
         self.meeting.is_some()
+    }
+
+    /// Goes on without a guard; whether all sides have met.
+    pub(crate) fn pass_unsettled(mut self) -> bool {
+        let meeting = self.meeting.take();
+        if let Some(meeting) = &meeting {
+            meeting.pass(self.side, true);
+        }
+        meeting.is_some()
     }
 }
 

@@ -15,4 +15,8 @@ pub struct Statistics {
     pub timeouts: u64,
     /// From the first armed visit of any breakpoint to the first hit of this one.
     pub seconds_to_first_hit: Option<f64>,
+    /// Errors that the program has counted.
+    pub artefacts: u64,
+    /// Seconds since the first armed visit per error; per hit where none was counted.
+    pub mean_time_to_error: Option<f64>,
 }

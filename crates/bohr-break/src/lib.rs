@@ -54,6 +54,8 @@ mod breakpoint;
 #[cfg(feature = "armed")]
 mod meeting;
 #[cfg(feature = "armed")]
+mod narrowed;
+#[cfg(feature = "armed")]
 mod scope;
 #[cfg(feature = "armed")]
 mod settings;
@@ -67,10 +69,15 @@ pub use breakpoint::{Breakpoint, Visit};
 pub use condition::{Locks, Object};
 pub use figures::Statistics;
 #[cfg(feature = "armed")]
-pub use scope::{Scope, scope};
+pub use narrowed::Narrowed;
+#[cfg(feature = "armed")]
+pub use scope::{Scope, holding, is_held, scope};
 #[cfg(feature = "armed")]
 pub use settings::{arm, disarm};
 #[cfg(feature = "armed")]
 pub use statistics::{summary_as_json, summary_as_text};
 #[cfg(not(feature = "armed"))]
-pub use unarmed::{Breakpoint, Scope, Visit, arm, disarm, scope, summary_as_json, summary_as_text};
+pub use unarmed::{
+    Breakpoint, Narrowed, Scope, Visit, arm, disarm, holding, is_held, scope, summary_as_json,
+    summary_as_text,
+};

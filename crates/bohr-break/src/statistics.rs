@@ -13,6 +13,7 @@ pub(crate) struct Counters {
     pub postponements: AtomicU64,
     pub hits: AtomicU64,
     pub timeouts: AtomicU64,
+    pub artefacts: AtomicU64,
     /// Microseconds from arming to the first hit, plus one; 0 if there was none.
     first_hit: AtomicU64,
 }
@@ -24,6 +25,7 @@ impl Counters {
             postponements: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
+            artefacts: AtomicU64::new(0),
             first_hit: AtomicU64::new(0),
         }
     }
@@ -38,13 +40,18 @@ impl Counters {
 
     pub fn read(&self, name: &'static str) -> Statistics {
         let first_hit = self.first_hit.load(Relaxed).checked_sub(1);
+        let (hits, artefacts) = (self.hits.load(Relaxed), self.artefacts.load(Relaxed));
+        let errors = if artefacts > 0 { artefacts } else { hits };
         Statistics {
             name,
             visits: self.visits.load(Relaxed),
             postponements: self.postponements.load(Relaxed),
-            hits: self.hits.load(Relaxed),
+            hits,
             timeouts: self.timeouts.load(Relaxed),
             seconds_to_first_hit: first_hit.map(|micros| micros as f64 / 1e6),
+            artefacts,
+            mean_time_to_error: (errors > 0)
+                .then(|| begin().elapsed().as_secs_f64() / errors as f64),
         }
     }
 }
@@ -77,14 +84,19 @@ fn all() -> Vec<Statistics> {
 pub fn summary_as_text() -> String {
     let mut text = String::new();
     for one in all() {
-        let first = one.seconds_to_first_hit;
-        let first = first.map_or(String::new(), |seconds| {
-            format!(", first after {seconds:.6} s")
-        });
+        let seconds = |what: &str, time: Option<f64>| {
+            time.map_or(String::new(), |time| format!(", {what} {time:.6} s"))
+        };
         let _ = writeln!(
             text,
-            "breakpoint {}: {} visits, {} postponed, {} hits{first}, {} timed out",
-            one.name, one.visits, one.postponements, one.hits, one.timeouts
+            "breakpoint {}: {} visits, {} postponed, {} hits, {} timed out{}{}",
+            one.name,
+            one.visits,
+            one.postponements,
+            one.hits,
+            one.timeouts,
+            seconds("first hit after", one.seconds_to_first_hit),
+            seconds("mean time to error", one.mean_time_to_error),
         );
     }
     text
@@ -93,17 +105,23 @@ pub fn summary_as_text() -> String {
 /// The same as one JSON array on one line.
 #[must_use]
 pub fn summary_as_json() -> String {
-    let objects: Vec<String> = all()
-        .iter()
-        .map(|one| {
-            let first = one.seconds_to_first_hit;
-            let first = first.map_or("null".to_string(), |seconds| format!("{seconds:.6}"));
-            format!(
-                "{{\"name\":{},\"visits\":{},\"postponements\":{},\"hits\":{},\"timeouts\":{},\"seconds_to_first_hit\":{first}}}",
-                quoted(one.name), one.visits, one.postponements, one.hits, one.timeouts
-            )
-        })
-        .collect();
+    let object = |one: &Statistics| {
+        let seconds =
+            |time: Option<f64>| time.map_or("null".to_string(), |seconds| format!("{seconds:.6}"));
+        format!(
+            "{{\"name\":{},\"visits\":{},\"postponements\":{},\"hits\":{},\"timeouts\":{},\
+             \"seconds_to_first_hit\":{},\"artefacts\":{},\"mean_time_to_error\":{}}}",
+            quoted(one.name),
+            one.visits,
+            one.postponements,
+            one.hits,
+            one.timeouts,
+            seconds(one.seconds_to_first_hit),
+            one.artefacts,
+            seconds(one.mean_time_to_error),
+        )
+    };
+    let objects: Vec<String> = all().iter().map(object).collect();
     format!("[{}]", objects.join(","))
 }
 

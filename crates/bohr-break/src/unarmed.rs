@@ -16,6 +16,12 @@ impl Breakpoint<Object> {
     pub const fn conflict(_: &'static str) -> Breakpoint<Object> {
         Breakpoint(PhantomData)
     }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn missed_notification(_: &'static str) -> Breakpoint<Object> {
+        Breakpoint(PhantomData)
+    }
 }
 
 impl Breakpoint<Locks> {
@@ -63,6 +69,16 @@ impl<S: 'static> Breakpoint<S> {
         self
     }
 
+    /// Does nothing without the feature `armed`; not even the condition is evaluated.
+    #[inline(always)]
+    pub fn when(&'static self, _: impl FnOnce() -> bool) -> Narrowed<S> {
+        Narrowed(PhantomData)
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn artefact(&self) {}
+
     /// All zero without the feature `armed`.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
@@ -95,6 +111,37 @@ impl<S: 'static> Breakpoint<S> {
 }
 
 /// Does nothing without the feature `armed`.
+#[must_use = "no thread comes by before a side is named"]
+#[derive(Debug)]
+pub struct Narrowed<S: 'static>(PhantomData<fn(S)>);
+
+impl<S: 'static> Narrowed<S> {
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn first(self, _: impl Into<S>) -> Visit {
+        Visit(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn second(self, _: impl Into<S>) -> Visit {
+        Visit(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn side(self, _: usize, _: impl Into<S>) -> Visit {
+        Visit(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn reach(self, _: usize, _: impl Into<S>) -> bool {
+        false
+    }
+}
+
+/// Does nothing without the feature `armed`.
 #[must_use = "the sides after this one wait for the end of the guard"]
 #[derive(Debug)]
 pub struct Visit(());
@@ -116,6 +163,18 @@ pub struct Scope(());
 #[inline(always)]
 pub fn scope(_: &'static str) -> Scope {
     Scope(())
+}
+
+/// Does nothing without the feature `armed`.
+#[inline(always)]
+pub fn holding<T: ?Sized>(_: &T) -> Scope {
+    Scope(())
+}
+
+/// Never, without the feature `armed`.
+#[must_use]
+pub fn is_held<T: ?Sized>(_: &T) -> bool {
+    false
 }
 
 /// Does nothing without the feature `armed`.

@@ -65,6 +65,14 @@ fn threads_meet_in_c() {
             (100, 50)
         );
         assert_eq!(field("apart", "timeouts"), 2);
+        assert_eq!(
+            (field("held", "postponements"), field("held", "artefacts")),
+            (1, 2)
+        );
+        assert!(
+            !summary.contains("\"mean_time_to_error\":0.000000"),
+            "{summary}"
+        );
         let hits: u64 = String::from_utf8(output.stdout)
             .expect("text")
             .trim()
@@ -85,9 +93,11 @@ fn c_and_cpp_share_breakpoints() {
     let program = folder.compile("clang++-22", &["-std=c++20", armed], &sources, "meetings");
     let output = run(&program, "text");
     let summary = String::from_utf8(output.stderr).expect("text");
-    assert!(summary.contains("a condition threw and does not hold"));
+    assert!(summary.contains("a condition threw and does not hold: as it is meant to"));
+    // Only who holds the lock is held up.
+    assert!(summary.contains("breakpoint held: 2 visits, 1 postponed, 0 hits, 1 timed out, mean"));
     assert!(
-        summary.contains("breakpoint shared: 40 visits, 20 postponed, 20 hits, 0 timed out"),
+        summary.contains("breakpoint shared: 40 visits, 20 postponed, 20 hits, 0 timed out, first"),
         "{summary}"
     );
 }
@@ -121,4 +131,36 @@ fn the_environment_arms_and_names_them() {
     assert_eq!(count(Some("all")), "one 1, two 1\n");
     assert_eq!(count(Some("two")), "one 0, two 1\n");
     assert_eq!(count(Some("three, one")), "one 1, two 0\n");
+}
+
+#[test]
+fn a_condition_on_what_was_freed_does_not_hold() {
+    let folder = Folder::new("freed");
+    let flags = ["-DBOHR_BREAK=1", "-fsanitize=address"];
+    let program = folder.compile("clang-22", &flags, &["freed.c"], "freed");
+    let output = run(&program, "text");
+    let summary = String::from_utf8(output.stderr).expect("text");
+    assert!(
+        summary.contains("breakpoint freed: what a thread brought was freed"),
+        "{summary}"
+    );
+    assert!(summary.contains("0 hits, 2 timed out"), "{summary}");
+}
+
+#[test]
+fn the_schedule_that_the_guide_shows_is_the_only_one() {
+    let folder = Folder::new("guide");
+    let guide = include_str!("../../../docs/breakpoints.md");
+    let shown = guide
+        .split("```c\n")
+        .nth(1)
+        .expect("the guide has a test in C");
+    let shown = shown.split("```").next().expect("it ends");
+    let source = folder.0.join("cache.c");
+    std::fs::write(&source, shown).expect("it can be written");
+    let name = source.to_str().expect("a name in UTF-8");
+    let program = folder.compile("clang-22", &[name], &[], "cache");
+    for _ in 0..20 {
+        run(&program, "text");
+    }
 }

@@ -53,6 +53,53 @@ fn the_first_statement_comes_first() {
 }
 
 #[test]
+fn a_notification_comes_before_the_wait_that_misses_it() {
+    static UNHEARD: Breakpoint = Breakpoint::missed_notification("unheard").pause(LONG);
+    static DONE: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+    bohr_break::arm();
+    let note = |visit: bohr_break::Visit, name| {
+        assert!(visit.is_hit());
+        DONE.lock().unwrap().push(name);
+    };
+    together(
+        || note(UNHEARD.second(&DONE), "waits"),
+        || note(UNHEARD.first(&DONE), "notifies"),
+    );
+    assert_eq!(*DONE.lock().unwrap(), ["notifies", "waits"]);
+}
+
+#[test]
+fn only_visits_count_that_fulfil_their_own_condition() {
+    static NARROW: Breakpoint = Breakpoint::conflict("narrow").pause(LONG);
+    static CARET: Mutex<()> = Mutex::new(());
+    bohr_break::arm();
+    together(
+        || {
+            let held = || bohr_break::is_held(&CARET);
+            assert!(!NARROW.when(held).reach(0, &NARROW));
+            assert!(
+                !NARROW
+                    .when(|| panic!("as it is meant to"))
+                    .reach(0, &NARROW)
+            );
+            let _locked = CARET.lock().unwrap();
+            let _held = bohr_break::holding(&CARET);
+            assert!(NARROW.when(held).first(&NARROW).is_hit());
+            NARROW.artefact();
+            NARROW.artefact();
+        },
+        || assert!(NARROW.when(|| true).second(&NARROW).is_hit()),
+    );
+    assert!(!bohr_break::is_held(&CARET));
+    let statistics = NARROW.statistics();
+    assert_eq!((statistics.visits, statistics.postponements), (4, 1));
+    assert_eq!((statistics.hits, statistics.artefacts), (1, 2));
+    let first = statistics.seconds_to_first_hit.unwrap();
+    // Two errors since then, so the mean is at least half of the time to the hit.
+    assert!(statistics.mean_time_to_error.unwrap() >= first / 2.0);
+}
+
+#[test]
 fn sides_at_different_objects_do_not_meet() {
     static APART: Breakpoint = Breakpoint::conflict("apart").pause(SHORT);
     bohr_break::arm();

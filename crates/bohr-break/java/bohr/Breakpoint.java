@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiPredicate;
+import java.util.function.BooleanSupplier;
 
 /**
  * Concurrent breakpoints for Java: two places in a program and a condition on the
@@ -82,6 +83,7 @@ public final class Breakpoint<S> {
     private final AtomicLong postponements = new AtomicLong();
     private final AtomicLong hits = new AtomicLong();
     private final AtomicLong timeouts = new AtomicLong();
+    private final AtomicLong artefacts = new AtomicLong();
     private final AtomicLong firstHit = new AtomicLong();
 
     /** Met by threads whose states satisfy the condition, the smaller side first. */
@@ -96,6 +98,14 @@ public final class Breakpoint<S> {
     /** Met by threads that are at the same object. */
     public static Breakpoint<Object> conflict(String name) {
         return new Breakpoint<>(name, (one, other) -> one == other);
+    }
+
+    /**
+     * Met by a thread that is about to notify, which goes first, and one that is about
+     * to wait for the same monitor: the notification is missed.
+     */
+    public static Breakpoint<Object> missedNotification(String name) {
+        return conflict(name);
     }
 
     /** Met by threads that each hold the lock which the other is about to take. */
@@ -158,7 +168,26 @@ public final class Breakpoint<S> {
 
     /** Before the statement of any side, counted from 0; they go on in their order. */
     public Visit side(int side, S state) {
-        return new Visit(armed ? visit(side, state) : null, side);
+        return armed ? visitIf(true, side, state) : Visit.ASLEEP;
+    }
+
+    /**
+     * Only where this holds of the visiting thread: a counter, {@code Thread.holdsLock},
+     * any expression. Not evaluated while breakpoints sleep; one that throws is reported
+     * and does not hold.
+     */
+    public Narrowed when(BooleanSupplier holds) {
+        return new Narrowed(armed && ask(holds));
+    }
+
+    /**
+     * Counts an error that can be seen: what the mean time to error is about where the
+     * bug does not end the program. Where nobody counts them, it is hits.
+     */
+    public void artefact() {
+        if (armed) {
+            artefacts.incrementAndGet();
+        }
     }
 
     /**
@@ -166,11 +195,7 @@ public final class Breakpoint<S> {
      * the statement behind the call is done, so the sides after it wait a millisecond.
      */
     public boolean reach(int side, S state) {
-        Meeting meeting = armed ? visit(side, state) : null;
-        if (meeting != null) {
-            meeting.pass(side, true);
-        }
-        return meeting != null;
+        return armed && visitIf(true, side, state).passUnsettled();
     }
 
     /** Threads that came by. */
@@ -193,12 +218,16 @@ public final class Breakpoint<S> {
         return timeouts.get();
     }
 
-    private Meeting visit(int side, S state) {
+    private Visit visitIf(boolean open, int side, S state) {
+        return new Visit(visit(open, side, state), side);
+    }
+
+    private Meeting visit(boolean open, int side, S state) {
         if (!isIncluded()) {
             return null;
         }
         visits.incrementAndGet();
-        if ((within != null && !Scope.isWithin(within)) || side >= sides) {
+        if (!open || (within != null && !Scope.isWithin(within)) || side >= sides) {
             return null;
         }
         if (passed.getAndIncrement() < ignored || hits.get() >= mostHits) {
@@ -307,8 +336,13 @@ public final class Breakpoint<S> {
         }
         Postponed<S> first = one.side < other.side ? one : other;
         Postponed<S> second = one.side < other.side ? other : one;
+        return ask(() -> condition.test(first.state, second.state));
+    }
+
+    /** Asks the user's code, with no lock held. */
+    private boolean ask(BooleanSupplier holds) {
         try {
-            return condition.test(first.state, second.state);
+            return holds.getAsBoolean();
         } catch (Throwable thrown) {
             System.err.println("breakpoint " + name + ": its condition threw and does not hold: " + thrown);
             return false;
@@ -337,8 +371,21 @@ public final class Breakpoint<S> {
     }
 
     private String asText() {
-        return String.format(Locale.ROOT, "breakpoint %s: %d visits, %d postponed, %d hits, %d timed out",
+        String text = String.format(Locale.ROOT, "breakpoint %s: %d visits, %d postponed, %d hits, %d timed out",
                 name, visits.get(), postponements.get(), hits.get(), timeouts.get());
+        if (hits.get() > 0) {
+            text += String.format(Locale.ROOT, ", first hit after %.6f s", firstHit.get() / 1e9);
+        }
+        return errors() == 0 ? text : text + String.format(Locale.ROOT, ", mean time to error %.6f s", meanTime());
+    }
+
+    /** Errors that were counted, or hits where none was. */
+    private long errors() {
+        return artefacts.get() > 0 ? artefacts.get() : hits.get();
+    }
+
+    private double meanTime() {
+        return (System.nanoTime() - BEGIN) / 1e9 / errors();
     }
 
     private String asJson() {
@@ -353,11 +400,12 @@ public final class Breakpoint<S> {
             }
         }
         String first = hits.get() > 0 ? String.format(Locale.ROOT, "%.6f", firstHit.get() / 1e9) : "null";
+        String mean = errors() > 0 ? String.format(Locale.ROOT, "%.6f", meanTime()) : "null";
         return String.format(
                 Locale.ROOT,
                 "{\"name\":\"%s\",\"visits\":%d,\"postponements\":%d,\"hits\":%d,\"timeouts\":%d,"
-                        + "\"seconds_to_first_hit\":%s}",
-                escaped, visits.get(), postponements.get(), hits.get(), timeouts.get(), first);
+                        + "\"seconds_to_first_hit\":%s,\"artefacts\":%d,\"mean_time_to_error\":%s}",
+                escaped, visits.get(), postponements.get(), hits.get(), timeouts.get(), first, artefacts.get(), mean);
     }
 
     /** A lock that a thread holds, and one that it is about to take. */
@@ -378,6 +426,8 @@ public final class Breakpoint<S> {
 
     /** A thread at a breakpoint. Until it is closed, the sides after it wait. */
     public static final class Visit implements AutoCloseable {
+        private static final Visit ASLEEP = new Visit(null, 0);
+
         private final Meeting meeting;
         private final int side;
 
@@ -391,11 +441,47 @@ public final class Breakpoint<S> {
             return meeting != null;
         }
 
+        private boolean passUnsettled() {
+            if (meeting != null) {
+                meeting.pass(side, true);
+            }
+            return meeting != null;
+        }
+
         @Override
         public void close() {
             if (meeting != null) {
                 meeting.pass(side, false);
             }
+        }
+    }
+
+    /** The breakpoint where a thread comes by under a condition of its own; made by {@link #when}. */
+    public final class Narrowed {
+        private final boolean open;
+
+        private Narrowed(boolean open) {
+            this.open = open;
+        }
+
+        /** As {@link Breakpoint#first}. */
+        public Visit first(S state) {
+            return side(0, state);
+        }
+
+        /** As {@link Breakpoint#second}. */
+        public Visit second(S state) {
+            return side(1, state);
+        }
+
+        /** As {@link Breakpoint#side}. */
+        public Visit side(int side, S state) {
+            return armed ? visitIf(open, side, state) : Visit.ASLEEP;
+        }
+
+        /** As {@link Breakpoint#reach}. */
+        public boolean reach(int side, S state) {
+            return side(side, state).passUnsettled();
         }
     }
 

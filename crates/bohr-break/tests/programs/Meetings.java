@@ -24,6 +24,9 @@ public final class Meetings {
     private static final Breakpoint<Object> COUNTED =
             Breakpoint.conflict("counted").ignoreFirst(2).atMost(1).pause(SHORT);
 
+    private static final Breakpoint<Object> UNHEARD = Breakpoint.missedNotification("unheard").pause(LONG);
+    private static final Breakpoint<Object> HELD = Breakpoint.conflict("held").pause(LONG);
+
     private static int balance;
 
     public static void main(String[] arguments) throws InterruptedException {
@@ -44,6 +47,8 @@ public final class Meetings {
         expect(SCOPED.postponements() == 0, "nobody is in the scope");
         interrupted();
         counted();
+        unheard();
+        onlyWhere();
         System.out.println("all met");
     }
 
@@ -123,6 +128,39 @@ public final class Meetings {
             together(() -> COUNTED.reach(0, COUNTED), () -> COUNTED.reach(1, COUNTED));
         }
         expect(COUNTED.hits() == 1 && COUNTED.visits() == 6, "ignored, hit once, then asleep");
+    }
+
+    private static void unheard() throws InterruptedException {
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        together(
+                () -> {
+                    try (Visit visit = UNHEARD.second(order)) {
+                        order.add("waits");
+                    }
+                },
+                () -> {
+                    try (Visit visit = UNHEARD.first(order)) {
+                        order.add("notifies");
+                    }
+                });
+        expect(order.equals(List.of("notifies", "waits")), "the notification comes first, not " + order);
+    }
+
+    private static void onlyWhere() throws InterruptedException {
+        Object caret = new Object();
+        together(
+                () -> {
+                    expect(!HELD.when(() -> Thread.holdsLock(caret)).reach(0, HELD), "nobody waits without the lock");
+                    expect(!HELD.when(() -> 1 / (balance - balance) == 1).reach(0, HELD), "what throws does not hold");
+                    synchronized (caret) {
+                        try (Visit visit = HELD.when(() -> Thread.holdsLock(caret)).first(HELD)) {
+                            expect(visit.isHit(), "under the lock they meet");
+                            HELD.artefact();
+                        }
+                    }
+                },
+                () -> expect(HELD.when(() -> true).reach(1, HELD), "under the lock they meet"));
+        expect(HELD.postponements() == 1 && HELD.visits() == 4, "those who passed were counted");
     }
 
     private static void together(Runnable... all) throws InterruptedException {

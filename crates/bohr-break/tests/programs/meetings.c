@@ -124,6 +124,62 @@ static void *context(unsigned number) {
 static void *context_0(void *unused) { return (void)unused, context(0); }
 static void *context_1(void *unused) { return (void)unused, context(1); }
 
+static void *notifies(void *unused) {
+    BOHR_BREAK_NOTIFIES("unheard", &object, .pause = LONG) { note("n"); }
+    return unused;
+}
+
+static void *waits(void *unused) {
+    BOHR_BREAK_WAITS("unheard", &object, .pause = LONG) { note("w"); }
+    return unused;
+}
+
+static pthread_mutex_t caret = PTHREAD_MUTEX_INITIALIZER;
+
+// Somebody else holds the lock for most of that time.
+static void *held_0(void *unused) {
+    assert(!BOHR_BREAK_REACH("held", 0, &object, .holding = &caret, .pause = LONG));
+    pthread_mutex_lock(&caret);
+    assert(BOHR_BREAK_REACH("held", 0, &object, .holding = &caret, .pause = LONG));
+    BOHR_BREAK_ARTEFACT("held");
+    BOHR_BREAK_ARTEFACT("held");
+    pthread_mutex_unlock(&caret);
+    return unused;
+}
+
+static void *held_1(void *unused) {
+    assert(BOHR_BREAK_REACH("held", 1, &object, .pause = LONG));
+    return unused;
+}
+
+// A thread is not cancelled in the middle of a condition, and those it looks at wait
+// for its end.
+static int slowly(const void *first, const void *second) {
+    usleep(20000);
+    return first == second;
+}
+
+static void *slow_first(void *unused) {
+    (void)BOHR_BREAK_REACH("slow", 0, &object, .condition = slowly, .pause = 10);
+    return unused;
+}
+
+static void *slow_second(void *unused) {
+    (void)BOHR_BREAK_REACH("slow", 1, &object, .condition = slowly, .pause = LONG);
+    return unused;
+}
+
+static void cancelled_condition(void) {
+    pthread_t one, other;
+    assert(pthread_create(&one, NULL, slow_first, NULL) == 0);
+    usleep(2000);
+    assert(pthread_create(&other, NULL, slow_second, NULL) == 0);
+    usleep(2000);
+    pthread_cancel(other);
+    assert(pthread_join(one, NULL) == 0);
+    assert(pthread_join(other, NULL) == 0);
+}
+
 static void *alone(void *unused) {
     BOHR_BREAK_FIRST("cancelled", &object, .pause = LONG) { note("never"); }
     return unused;
@@ -173,7 +229,12 @@ int main(void) {
         assert(strcmp(done, "012") == 0);
     }
     together(2, (void *(*[])(void *)){context_0, context_1});
+    done[0] = 0;
+    together(2, (void *(*[])(void *)){waits, notifies});
+    assert(strcmp(done, "nw") == 0);
+    together(2, (void *(*[])(void *)){held_0, held_1});
     cancellation();
+    cancelled_condition();
     crowd();
     return 0;
 }

@@ -52,6 +52,25 @@ int main() {
         assert(bohr::crossed(0, "inversion", left, right, patient).hit());
     }
     inverted.join();
+    done.clear();
+    std::thread waiter([&] {
+        auto turn = bohr::waits("unheard", object, patient);
+        note("w");
+    });
+    {
+        auto turn = bohr::notifies("unheard", object, patient);
+        note("n");
+    }
+    waiter.join();
+    assert(done == "nw");
+    {
+        bohr::Options held = hasty;
+        held.holding = lock.native_handle();
+        assert(!bohr::reach(0, "held", &object, held));
+        std::lock_guard<std::mutex> guard(lock);
+        assert(!bohr::reach(0, "held", &object, held));
+        bohr::artefact("held");
+    }
     {
         bohr::Scope scope("repaint");
         bohr::Options inside = hasty;
