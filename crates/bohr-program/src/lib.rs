@@ -28,6 +28,7 @@ mod layout;
 mod location;
 mod operands;
 mod operator;
+pub mod paths;
 mod pool;
 mod program;
 mod repetition;
