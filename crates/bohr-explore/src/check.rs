@@ -1,7 +1,9 @@
 //! Does anything uncontrolled leak into a run? The same schedule is executed
 //! again and again, in clones of one process and in fresh processes, and every
 //! event is compared, and so is what the program prints: a value that changes
-//! need not change what happens.
+//! need not change what happens. Then it is executed as a hunt does it, each run
+//! undone before the next; of these the number of events, the schedule and the end
+//! are compared.
 
 use crate::atlas::Atlas;
 use crate::error::ExploreError;
@@ -16,13 +18,24 @@ use std::collections::BTreeSet;
 /// Bytes of output that are compared.
 const PRINTED: u64 = 1 << 20;
 
+/// How runs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// In clones of one process.
+    Cloned,
+    /// Each in a process of its own.
+    Fresh,
+    /// In one process, which is put back in between.
+    Undone,
+}
+
 /// The first difference between two runs of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
     /// Which run differs from the first, counted from 1.
     pub run: u64,
-    /// Whether it ran in a process of its own.
-    pub fresh: bool,
+    /// Where it ran.
+    pub way: Way,
     /// The first event that differs, counted from 0; `None` if only the end does.
     pub event: Option<u64>,
     /// What the first run did.
@@ -44,8 +57,7 @@ pub struct Check {
     pub notices: BTreeSet<Notice>,
 }
 
-/// Executes `plan` with `seed` `times` times in clones of one process and as
-/// often in fresh ones.
+/// Executes `plan` with `seed` `times` times in each [`Way`].
 ///
 /// # Errors
 /// If the program cannot be run.
@@ -58,24 +70,38 @@ pub fn check(
     show: &mut dyn FnMut(u64),
 ) -> Result<Check, ExploreError> {
     let mut comparison = Comparison::default();
-    for (fresh, servers, runs) in [(false, 1, times), (true, times, 1)] {
+    for (way, servers, runs) in [
+        (Way::Cloned, 1, times),
+        (Way::Fresh, times, 1),
+        (Way::Undone, 1, times),
+    ] {
         for _ in 0..servers {
             let mut server = subject.serve(Voice::Muted, go_on)?;
             let mut atlas = subject.atlas(&server);
             comparison.check.notices.extend(&server.ready().notices);
-            let job = Job {
+            let unseen = Job {
                 first_seed: seed,
                 stride: 0,
                 runs,
                 stop_at_failure: false,
-                trace: Detailing::Always,
-                details: Detailing::Always,
-                output: Output::Capture { limit: PRINTED },
                 ..subject.job(plan)
+            };
+            let job = match way {
+                // As in a hunt: what is traced is not undone.
+                Way::Undone => Job {
+                    rewind: true,
+                    ..unseen
+                },
+                Way::Cloned | Way::Fresh => Job {
+                    trace: Detailing::Always,
+                    details: Detailing::Always,
+                    output: Output::Capture { limit: PRINTED },
+                    ..unseen
+                },
             };
             repeat(&mut server, job, go_on, |report| {
                 ExploreError::if_broken(report)?;
-                comparison.take(report, fresh, &mut atlas);
+                comparison.take(report, way, &mut atlas);
                 show(comparison.check.runs);
                 Ok(())
             })?;
@@ -94,7 +120,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn take(&mut self, report: &Ran, fresh: bool, atlas: &mut Atlas) {
+    fn take(&mut self, report: &Ran, way: Way, atlas: &mut Atlas) {
         self.check.runs += 1;
         if let Some(detail) = &report.detail {
             self.check.notices.extend(&detail.notices);
@@ -110,13 +136,17 @@ impl Comparison {
             let nothing = Detail::default();
             let [one, other] =
                 [first, report].map(|report| report.detail.as_ref().unwrap_or(&nothing));
-            self.check.leak = difference(steps, report.steps(), fresh, atlas)
+            let seen = match way {
+                Way::Undone => None,
+                Way::Cloned | Way::Fresh => difference(steps, report.steps(), way, atlas)
+                    .or_else(|| other_output(&one.output, &other.output)),
+            };
+            self.check.leak = seen
                 .or_else(|| other_end(first, report))
                 .or_else(|| other_way(first, report))
-                .or_else(|| other_output(&one.output, &other.output))
                 .map(|(event, expected, found)| Leak {
                     run: number,
-                    fresh,
+                    way,
                     event,
                     expected,
                     found,
@@ -131,14 +161,14 @@ type Difference = (Option<u64>, String, String);
 fn difference(
     expected: &[Step],
     found: &[Step],
-    fresh: bool,
+    way: Way,
     atlas: &mut Atlas,
 ) -> Option<Difference> {
     let same = |a: &Step, b: &Step| {
         a.thread == b.thread
             && a.operation.kind == b.operation.kind
             && a.operation.place == b.operation.place
-            && (fresh || a.operation.object == b.operation.object)
+            && (way == Way::Fresh || a.operation.object == b.operation.object)
     };
     let mut pairs = expected.iter().zip(found);
     let first = pairs.position(|(a, b)| !same(a, b));

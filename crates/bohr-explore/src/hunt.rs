@@ -46,6 +46,12 @@ impl Shard {
     pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 }
 
+impl std::fmt::Display for Shard {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}", self.index + 1, self.count)
+    }
+}
+
 /// Why a text is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a shard: I/N with I from 1 to N, as in 2/4")]
@@ -98,12 +104,13 @@ pub struct Hunt {
 pub struct Finding {
     /// The bug.
     pub bug: Bug,
-    /// Whether a replay in a fresh process showed it again.
-    pub reproduction: Reproduction,
+    /// Whether a replay in a fresh process showed it again; `None` if none could be
+    /// made.
+    pub reproduction: Option<Reproduction>,
 }
 
 /// How a hunt ended.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct HuntResult {
     /// Distinct bugs, in the order of the runs that showed them.
     pub findings: Vec<Finding>,
@@ -121,6 +128,8 @@ pub struct HuntResult {
     pub unwatched: u64,
     /// Why every run had to begin at `main`, if it had to.
     pub obstacle: Option<Obstacle>,
+    /// What ended the hunt early, although it had found something.
+    pub trouble: Option<ExploreError>,
 }
 
 impl Hunt {
@@ -155,25 +164,39 @@ pub fn hunt(
 ) -> Result<HuntResult, ExploreError> {
     let agenda = Agenda::new(hunt, interrupted);
     let begun = agenda.begun;
-    run_workers(subject, hunt, &agenda, show)?;
+    let worked = run_workers(subject, hunt, &agenda, show);
     let (record, complete) = agenda.close();
+    // Who interrupts a hunt in a terminal interrupts the program, too.
+    let is_interrupted = interrupted.load(Ordering::Relaxed);
+    let mut trouble = match worked {
+        Err(error) if record.bugs.is_empty() && !is_interrupted => return Err(error),
+        worked => worked.err().filter(|_| !is_interrupted),
+    };
     let statistics = record.statistics(begun.elapsed());
-    if statistics.runs == 0 && hunt.budget.runs != Some(0) && !interrupted.load(Ordering::Relaxed) {
+    if statistics.runs == 0 && hunt.budget.runs != Some(0) && !is_interrupted {
         return Err(ExploreError::NoRunEnded(begun.elapsed()));
     }
     let mut races = record.races;
     let bugs = record.bugs.into_iter();
-    let findings: Result<_, _> = bugs
-        .map(|bug| confirm(subject, bug, interrupted, &mut races))
-        .collect();
+    let findings = bugs.map(|bug| {
+        // What was found is not lost if it cannot be shown once more.
+        confirm(subject, &bug, interrupted, &mut races).unwrap_or_else(|error| {
+            trouble.get_or_insert(error);
+            Finding {
+                bug,
+                reproduction: None,
+            }
+        })
+    });
     Ok(HuntResult {
-        findings: findings?,
+        findings: findings.collect(),
         statistics,
         complete,
         notices: record.notices.into_iter().collect(),
         races: races.into_values().collect(),
         unwatched: record.unwatched,
         obstacle: record.obstacle,
+        trouble,
     })
 }
 
@@ -214,12 +237,13 @@ fn run_workers(
 /// that were told without stacks.
 fn confirm(
     subject: &Subject,
-    mut bug: Bug,
+    found: &Bug,
     interrupted: &AtomicBool,
     races: &mut BTreeMap<Vec<Place>, ToldRace>,
 ) -> Result<Finding, ExploreError> {
     let go_on = || !interrupted.load(Ordering::Relaxed);
-    let look = replay::once(subject, &bug, &go_on)?;
+    let look = replay::once(subject, found, &go_on)?;
+    let mut bug = found.clone();
     let is_it = |race: &&ToldRace| race.places == bug.signature.cycle;
     if let (FailureKind::DataRace, Some(race)) =
         (&bug.signature.kind, look.closer.races.iter().find(is_it))
@@ -234,7 +258,7 @@ fn confirm(
     }
     Ok(Finding {
         bug,
-        reproduction: look.reproduction,
+        reproduction: Some(look.reproduction),
     })
 }
 

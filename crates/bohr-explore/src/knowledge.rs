@@ -48,6 +48,8 @@ impl Knowledge {
     pub fn learn(&mut self, trace: &[Step], threads: &[ThreadPath]) {
         self.length = self.length.max(trace.len() as u64);
         let mut grains = HashMap::<u64, Grain>::new();
+        // The last to use each lock, condition and so on.
+        let mut objects = HashMap::<u64, Step>::new();
         let mut visits = BTreeMap::<ThreadIndex, BTreeMap<PlaceNumber, u64>>::new();
         let mut alive = 1;
         for step in trace {
@@ -63,6 +65,8 @@ impl Knowledge {
             }
             if step.operation.kind.is_access() {
                 self.touch(&mut grains, step);
+            } else if let Some(before) = objects.insert(step.operation.object, *step) {
+                self.meet(&before, step);
             }
         }
         for grain in grains
@@ -88,13 +92,20 @@ impl Knowledge {
             grain.shared |= owner != step.thread;
             grain.written |= operation.kind.writes();
             grain.places.insert(operation.place);
-            if let Some(before) = grain.last.replace(*step)
-                && before.thread != step.thread
-                && before.operation.conflicts(operation)
-                && self.pairs.len() < MOST_PAIRS
-            {
-                self.pairs.insert((before.operation.place, operation.place));
+            if let Some(before) = grain.last.replace(*step) {
+                self.meet(&before, step);
             }
+        }
+    }
+
+    /// One event comes right after the other as far as their object is concerned.
+    fn meet(&mut self, before: &Step, step: &Step) {
+        if before.thread != step.thread
+            && before.operation.conflicts(&step.operation)
+            && self.pairs.len() < MOST_PAIRS
+        {
+            let places = (before.operation.place, step.operation.place);
+            self.pairs.insert(places);
         }
     }
 
@@ -104,6 +115,12 @@ impl Knowledge {
             let most = known.entry(place).or_default();
             *most = count.max(*most);
         }
+    }
+
+    /// Adds what somebody else has seen of pairs.
+    pub fn take_pairs(&mut self, other: Knowledge) {
+        let room = MOST_PAIRS.saturating_sub(self.pairs.len());
+        self.pairs.extend(other.pairs.into_iter().take(room));
     }
 
     /// Distinct pairs of adjacent conflicting events seen so far.

@@ -54,9 +54,14 @@ pub fn kind(descriptor: i32) -> Kind {
         libc::S_IFCHR if CHANCE.contains(&status.st_rdev) => Kind::Chance,
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
         // Pipes are one object with two ends; of others each descriptor is one.
-        libc::S_IFIFO => Kind::Stream(name(status.st_dev, status.st_ino)),
+        libc::S_IFIFO => Kind::Stream(name_of_pipe(&status)),
         _ => Kind::Stream(name(u64::MAX, descriptor as u64)),
     }
+}
+
+/// The name, for events, of a pipe that has one in the file system.
+pub fn name_of_pipe(status: &libc::stat) -> usize {
+    name(status.st_dev, status.st_ino)
 }
 
 /// What the kernel says about a descriptor; `None` if it is not open.

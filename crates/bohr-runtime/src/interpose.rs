@@ -18,6 +18,7 @@ pub mod memory;
 pub mod mutex;
 pub mod once;
 pub mod polling;
+pub mod priority;
 pub mod process;
 pub mod random;
 pub mod robust;

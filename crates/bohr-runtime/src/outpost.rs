@@ -152,7 +152,7 @@ fn stand(candidate: Candidate, point: ForkPoint) {
     ledger.set_depth(depth);
     arena::begin_serving();
     offspring::start_ticking();
-    output::note_offsets();
+    output::note();
     output::keep();
     let mut server = Server::new(channel, ledger, depth);
     let mut task = own;

@@ -1,7 +1,9 @@
 //! What becomes of the output of runs, and of the file offsets that they share
 //! with their template.
 
-use crate::{carrier::CarrierOnly, channel, descriptors, notices, system};
+use crate::{
+    carrier::CarrierOnly, channel, descriptors, notices, peek::peek, rewind::PAGE, system,
+};
 use alloc::vec::Vec;
 use bohr_event::control::{Notice, Output};
 use core::cell::{Cell, RefCell};
@@ -19,6 +21,9 @@ pub struct Descriptors {
     written: Cell<u64>,
     /// Offsets of the files that were open at the fork point.
     offsets: RefCell<Vec<(i32, usize)>>,
+    /// Whether calls on them wait, and the like: belongs to the open file, not to
+    /// the process, and so to all runs.
+    flags: RefCell<Vec<(i32, usize)>>,
 }
 
 static DESCRIPTORS: CarrierOnly<Descriptors> = CarrierOnly::new(Descriptors {
@@ -28,6 +33,7 @@ static DESCRIPTORS: CarrierOnly<Descriptors> = CarrierOnly::new(Descriptors {
     kept: Cell::new(0),
     written: Cell::new(0),
     offsets: RefCell::new(Vec::new()),
+    flags: RefCell::new(Vec::new()),
 });
 
 /// Descriptors looked at for offsets.
@@ -39,11 +45,22 @@ fn seek(descriptor: i32, offset: usize, whence: i32) -> system::Answer {
     unsafe { system::try_call(libc::SYS_lseek, arguments) }
 }
 
-/// At the fork point: notes offsets, and streams that runs would share.
-pub fn note_offsets() {
+fn control(descriptor: i32, command: i32, argument: usize) -> system::Answer {
+    let arguments = [descriptor as usize, command as usize, argument, 0, 0, 0];
+    // SAFETY: asks for the flags of a descriptor, or sets them.
+    unsafe { system::try_call(libc::SYS_fcntl, arguments) }
+}
+
+/// At the fork point: notes offsets and flags, and streams that runs would share.
+pub fn note() {
     let mut offsets = DESCRIPTORS.offsets.borrow_mut();
+    let mut flags = DESCRIPTORS.flags.borrow_mut();
     offsets.clear();
+    flags.clear();
     for descriptor in 0..LOOKED_AT {
+        if let Ok(now) = control(descriptor, libc::F_GETFL, 0) {
+            flags.push((descriptor, now));
+        }
         match seek(descriptor, 0, libc::SEEK_CUR) {
             Ok(offset) if is_file(descriptor) => {
                 offsets.push((descriptor, offset));
@@ -65,7 +82,16 @@ fn is_file(descriptor: i32) -> bool {
     status.is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFREG)
 }
 
-/// Before a run: sets the offsets back.
+/// Before a run in a clone of its own: sets flags and offsets back. (A run that has
+/// changed flags is not undone.)
+pub fn restore() {
+    for &(descriptor, flags) in DESCRIPTORS.flags.borrow().iter() {
+        let _ = control(descriptor, libc::F_SETFL, flags);
+    }
+    restore_offsets();
+}
+
+/// Before any run: sets the offsets back.
 pub fn restore_offsets() {
     for &(descriptor, offset) in DESCRIPTORS.offsets.borrow().iter() {
         // A template's descriptors stay open, so this does what it says.
@@ -112,6 +138,19 @@ pub fn redirect() {
         // SAFETY: replaces a descriptor of the run.
         unsafe { system::call(libc::SYS_dup3, [target as usize, standard, 0, 0, 0, 0]) };
     }
+}
+
+/// How much of what is to be written there can be read at all. `/dev/null` takes
+/// everything without a look, and a run must go on as it would where somebody reads.
+pub fn legible(descriptor: i32, buffer: usize, length: usize) -> usize {
+    if !(1..=2).contains(&descriptor) || DESCRIPTORS.mode.get() != Output::Discard {
+        return length;
+    }
+    let mut seen = 0;
+    while seen < length && peek(buffer.wrapping_add(seen), 1).is_some() {
+        seen = ((buffer + seen) | (PAGE - 1)) + 1 - buffer;
+    }
+    seen.min(length)
 }
 
 /// The run has written this much to a descriptor. What goes beyond the limit is

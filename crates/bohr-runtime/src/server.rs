@@ -80,7 +80,7 @@ impl Server {
     pub fn runs(&mut self, task: &'static Task, first: u64, point: ForkPoint) -> Next {
         let mut number = first;
         while number < task.job.runs {
-            output::restore_offsets();
+            output::restore();
             let trace = self.clear(task);
             match system::clone_dependant() {
                 Ok(0) => {

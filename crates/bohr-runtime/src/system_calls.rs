@@ -4,6 +4,7 @@
 //! same in every run.
 
 mod accounts;
+mod meetings;
 mod patience;
 mod queues;
 mod signals;
@@ -43,6 +44,13 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
             false => Some(INTERRUPTED),
         },
         libc::SYS_write | libc::SYS_writev => {
+            let mut arguments = arguments;
+            if number == libc::SYS_write {
+                arguments[2] = output::legible(first as i32, second, third);
+                if arguments[2] == 0 && third > 0 {
+                    return Some(-(libc::EFAULT as isize));
+                }
+            }
             // SAFETY: what the caller asked for.
             let answer = unsafe { system::call(number, arguments) };
             output::note_written(first as i32, usize::try_from(answer).unwrap_or(0));
@@ -66,6 +74,7 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
         _ => signals::answer(number, arguments, place)
             .or_else(|| queues::answer(number, arguments, place))
             .or_else(|| patience::answer(number, arguments, place))
+            .or_else(|| meetings::answer(number, arguments, place))
             .or_else(|| accounts::answer(number, arguments)),
     }
 }

@@ -36,7 +36,7 @@ pub fn serve(channel: Channel) {
         .and_then(|()| Ledger::new().map_err(|error| format!("no shared memory: error {error}")));
     real::find_all();
     OBJECTS.refresh();
-    output::note_offsets();
+    output::note();
     obstacles::note_beginning();
     offspring::start_ticking();
     channel.send(&Reply::Ready(Ready {
@@ -117,7 +117,7 @@ impl Template {
     /// there is nothing to share.
     fn send_ahead(&mut self, task: &'static Task) -> Ahead {
         // The last one has read its input, at an offset that it shares with us.
-        output::restore_offsets();
+        output::restore();
         let trace = self.server.clear(task);
         let second = match system::clone_dependant() {
             Ok(0) => {

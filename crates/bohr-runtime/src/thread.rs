@@ -32,6 +32,8 @@ pub enum Wait {
     Semaphore(usize),
     /// The spin lock at this address is free.
     SpinLock(usize),
+    /// The futex at this address, which holds the number of its owner, has none.
+    PriorityLock(usize),
     /// The once control at this address is not being worked on.
     Once(usize),
     /// That thread has ended.

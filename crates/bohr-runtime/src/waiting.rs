@@ -5,7 +5,7 @@ use crate::{
     buffers,
     clock::CLOCK,
     engine::{ENGINE, Woken},
-    interpose::cancel,
+    interpose::{cancel, machine, priority},
     layout::{Mutex, ReadWriteLock, Semaphore},
     signals,
     thread::{Life, Thread, Wait},
@@ -57,6 +57,7 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Semaphore(address) => Semaphore::at(address).is_above_zero(),
         // The C library's spin lock is 1 while it is free.
         Wait::SpinLock(address) => read_word(address) == 1,
+        Wait::PriorityLock(address) => priority::owner(address) == 0,
         // Bit 0: somebody is at work on it.
         Wait::Once(address) => read_word(address) & 1 == 0,
         Wait::End(other) => ENGINE.thread(other).life.get() != Life::Alive,
@@ -91,6 +92,7 @@ pub fn cause(thread: &Thread) -> Cause<Wait> {
         | Wait::WriteLock(_)
         | Wait::Semaphore(_)
         | Wait::SpinLock(_)
+        | Wait::PriorityLock(_)
         | Wait::Once(_)
         | Wait::End(_) => Cause::Shared(wait),
         // All who have not been woken, wherever.
@@ -124,6 +126,7 @@ pub fn holder(thread: &Thread) -> Option<ThreadIndex> {
         Wait::Mutex(address) => Mutex::at(address).owner(),
         Wait::WriteLock(address) | Wait::ReadLock(address) => ReadWriteLock::at(address).writer(),
         Wait::End(other) => return Some(other),
+        Wait::PriorityLock(address) => return machine::numbered(priority::owner(address)),
         _ => return None,
     };
     let mut found = None;

@@ -51,6 +51,16 @@ fn raw_futexes() {
 }
 
 #[test]
+fn futexes_with_owners() {
+    Program::compile("owned_futexes.c").always_succeeds(15);
+}
+
+#[test]
+fn pipes_with_names() {
+    Program::compile("named_pipes.c").always_succeeds(15);
+}
+
+#[test]
 fn five_hundred_threads() {
     let reports = Program::compile("crowd.c").always_succeeds(1);
     assert!(reports.iter().all(|report| report.threads == 501));

@@ -87,6 +87,11 @@ fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
     }
 }
 
+#[test]
+fn flags_of_open_files_do_not_go_from_run_to_run() {
+    Program::compile("flags.c").always_succeeds(5);
+}
+
 /// What was made before `main` and is not memory cannot be put back.
 #[test]
 fn what_constructors_share_between_runs_is_told() {

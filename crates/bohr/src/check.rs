@@ -2,7 +2,7 @@
 
 use crate::control::{ProgramArgs, ScheduleArgs, bar, interruption};
 use crate::outcome::Outcome;
-use bohr_explore::check::{Check, Leak, check};
+use bohr_explore::check::{Check, Leak, Way, check};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,8 @@ Examples:
   bohr check -- ./server --test
   bohr check --times 100 --strategy pct --seed 3 --json -- ./server")]
 pub struct Args {
-    /// Runs in clones of one process, and as many in fresh processes.
+    /// Runs in clones of one process, as many in fresh processes, and as many
+    /// in a process that is put back after each, as a hunt does it.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
     #[command(flatten)]
@@ -31,7 +32,7 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let subject = args.program.subject()?;
     let plan = args.schedule.plan();
-    let bar = bar(args.times * 2, "runs");
+    let bar = bar(args.times * 3, "runs");
     let mut show = |done| bar.set_position(done);
     let result = check(
         &subject,
@@ -58,7 +59,8 @@ fn as_json(result: &Check) -> serde_json::Value {
         "notices": result.notices.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "leak": result.leak.as_ref().map(|leak| json!({
             "run": leak.run,
-            "fresh_process": leak.fresh,
+            "fresh_process": leak.way == Way::Fresh,
+            "undone": leak.way == Way::Undone,
             "event": leak.event,
             "expected": leak.expected,
             "found": leak.found,
@@ -69,7 +71,7 @@ fn as_json(result: &Check) -> serde_json::Value {
 fn tell(result: &Check) {
     match &result.leak {
         None => println!(
-            "nothing leaks in: {} runs of one schedule, {} events each, equal event for event and in what they print",
+            "nothing leaks in: {} runs of one schedule, {} events each, equal event for event and in what they print, undone runs in their schedules",
             result.runs, result.events
         ),
         Some(leak) => tell_leak(leak),
@@ -80,10 +82,10 @@ fn tell(result: &Check) {
 }
 
 fn tell_leak(leak: &Leak) {
-    let process = if leak.fresh {
-        "in a fresh process"
-    } else {
-        "in a clone of the same process"
+    let process = match leak.way {
+        Way::Fresh => "in a fresh process",
+        Way::Cloned => "in a clone of the same process",
+        Way::Undone => "in the same process after a run that was undone",
     };
     let event = match leak.event {
         Some(event) => format!("at event {event}"),

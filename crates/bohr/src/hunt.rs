@@ -97,6 +97,9 @@ pub fn run(args: &Args) -> Outcome {
     for notice in &result.notices {
         eprintln!("bohr: note: {notice}");
     }
+    if let Some(trouble) = &result.trouble {
+        eprintln!("bohr: the hunt ended early, with what it had found: {trouble}");
+    }
     if let Some(sentence) = describe_unwatched(result.unwatched) {
         eprintln!("bohr: note: {sentence}");
     }
@@ -186,6 +189,8 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "begins_at_main": result.obstacle.map(|obstacle| obstacle.to_string()),
         "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
         "model": args.program.as_ref().map(|program| program.model().name()),
+        "shard": args.shard.to_string(),
+        "first_seed": args.schedule.seed,
         "seed": first.map_or(args.schedule.seed, |found| found.bug.seed),
         "kind": first.map(|found| found.bug.signature.kind_name()),
         "signature": first.map(|found| signature_tag(&found.bug.signature)),
@@ -193,8 +198,9 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "threads": first.map(|found| found.bug.thread_count),
         "events": first.map(|found| found.bug.events),
         "switches": first.map(|found| found.bug.schedule.switches()),
-        "reproduced": first.map(|found| found.reproduction == Reproduction::Same),
+        "reproduced": first.and_then(|found| found.reproduction.as_ref()).map(|it| *it == Reproduction::Same),
         "stacks": first.map(|found| &found.bug.threads),
+        "trouble": result.trouble.as_ref().map(ToString::to_string),
         "races": result.races,
         "events_unwatched": result.unwatched,
         "bug_file": files.first(),
@@ -255,10 +261,11 @@ fn tell_finding(finding: &Finding, file: &Path) {
         signature_tag(&bug.signature)
     );
     match &finding.reproduction {
-        Reproduction::Same => {
+        None => println!("  not replayed in a fresh process"),
+        Some(Reproduction::Same) => {
             println!("  replayed in a fresh process: the same failure at the same event")
         }
-        other => println!(
+        Some(other) => println!(
             "  WARNING: a replay in a fresh process did not show it again ({}); see `bohr check`",
             crate::replay::in_words(other)
         ),

@@ -49,6 +49,7 @@ fn workers_share_a_search() {
         let words = ["--strategy", strategy, "--keep-going", "--runs", "400"];
         let searched = assert_determined(&folder, &words);
         assert_eq!(searched["runs"], json!(400));
+        assert!(searched["conflicting_pairs"].as_u64() > Some(0));
     }
 }
 

@@ -175,7 +175,7 @@ fn nothing_leaks_into_a_schedule() {
         .expect(0)
         .json();
     assert_eq!(result["deterministic"], json!(true));
-    assert_eq!(result["runs"], json!(10));
+    assert_eq!(result["runs"], json!(15));
 }
 
 #[test]
@@ -270,6 +270,9 @@ fn shards_make_different_runs_and_their_results_join() {
         (&joined["runs"], &joined["shards"]),
         (&json!(100), &json!(2))
     );
+    let words = ["hunt", "--merge", &files[0], &files[1], &files[0]];
+    let refusal = folder.bohr(&words).expect(2);
+    assert!(refusal.messages().contains("tell of the same runs"));
     std::fs::write(folder.path("other.json"), "{}").unwrap();
     let refusal = folder.bohr(&["hunt", "--merge", "other.json"]).expect(2);
     assert!(

@@ -34,7 +34,9 @@ pub(super) struct Batch {
     pub strategy: StrategyName,
     /// Exactly how.
     pub plan: Plan,
-    /// Whether its first run is a lesson; if not, every report is learnt from.
+    /// Whether it is one run that a search wants to hear of.
+    pub planned: bool,
+    /// Whether its first run is a lesson.
     pub lesson: bool,
 }
 
@@ -121,12 +123,13 @@ impl<'a> Agenda<'a> {
                         runs: first..first + runs,
                         strategy,
                         plan: *plan,
-                        lesson: book.source.has_lessons(),
+                        planned: book.source.is_search(),
+                        lesson: book.source.has_lesson(number),
                     });
                 }
                 Next::Exhausted => {
                     // A rule that has no further run has not seen them all.
-                    book.complete = !book.source.has_lessons();
+                    book.complete = book.source.is_search();
                     return None;
                 }
                 Next::Later => {}

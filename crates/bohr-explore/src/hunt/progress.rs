@@ -3,6 +3,7 @@
 use super::Budget;
 use crate::bug_file::Bug;
 use crate::distinct::Distinct;
+use crate::knowledge::Knowledge;
 use crate::race::ToldRace;
 use bohr_event::Place;
 use bohr_event::control::{ForkPoint, Notice, Obstacle};
@@ -82,6 +83,8 @@ pub(super) struct Finished {
     pub others: u64,
     /// Pairs known after its lesson.
     pub pairs: u64,
+    /// What its lesson has shown by itself, where nothing depends on it.
+    pub seen: Knowledge,
     /// What its failing runs showed.
     pub bugs: Vec<Bug>,
     /// What stood in the way of control.
@@ -103,6 +106,8 @@ pub(super) struct Record {
     runs: u64,
     events: u64,
     pairs: u64,
+    /// Pairs of the lessons of a search.
+    seen: Knowledge,
     distinct: Distinct,
     /// One of each signature.
     pub bugs: Vec<Bug>,
@@ -124,7 +129,8 @@ impl Record {
         self.events += finished.events;
         self.rewound += finished.rewound;
         self.others += finished.others;
-        self.pairs = self.pairs.max(finished.pairs);
+        self.seen.take_pairs(finished.seen);
+        self.pairs = self.pairs.max(finished.pairs).max(self.seen.pairs());
         self.notices.extend(finished.notices);
         self.unwatched = self.unwatched.max(finished.unwatched);
         for race in finished.races {

@@ -26,6 +26,9 @@ const RUN_EVENTS: u64 = 2_000;
 /// the size follow, and so on. One for each strategy of the mixture.
 const STEP: u64 = 8;
 
+/// Of so many runs of a search one is traced: a trace costs a multiple of a run.
+const SEARCHED: u64 = 64;
+
 /// What can be handed out.
 pub(super) enum Next {
     /// So many runs by this plan.
@@ -78,8 +81,17 @@ impl Source {
         }
     }
 
-    pub fn has_lessons(&self) -> bool {
-        matches!(self, Source::Rule(_))
+    /// Whether each run is planned by a search that wants to hear of it.
+    pub fn is_search(&self) -> bool {
+        matches!(self, Source::Search(_))
+    }
+
+    /// Whether the first run of this batch is traced.
+    pub fn has_lesson(&self, batch: u64) -> bool {
+        match self {
+            Source::Rule(_) => true,
+            Source::Search(_) => batch.is_multiple_of(SEARCHED),
+        }
     }
 
     /// The plan of the batch with this number, of at most so many runs.

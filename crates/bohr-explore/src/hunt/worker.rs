@@ -70,9 +70,9 @@ impl<'a> Worker<'a> {
         while let Some(batch) = self.agenda.take() {
             let mut finished = Finished::default();
             finished.notices.extend(&self.server.ready().notices);
-            let end = match batch.lesson {
-                true => self.sweep(&batch, &mut finished),
-                false => self.single(&batch, &mut finished),
+            let end = match batch.planned {
+                true => self.single(&batch, &mut finished),
+                false => self.sweep(&batch, &mut finished),
             };
             finished.point = self.server.fork_point();
             self.agenda.finish(batch.number, finished);
@@ -88,16 +88,7 @@ impl<'a> Worker<'a> {
             stride: self.hunt.shard.count,
             ..self.desk.subject.job(&batch.plan)
         };
-        let lesson = Job {
-            trace: Detailing::Always,
-            trace_limit: match self.desk.subject.oracle.needs_events() {
-                true => job.trace_limit,
-                false => LESSON,
-            },
-            details: Detailing::Always,
-            ..job.clone()
-        };
-        self.do_job(batch, lesson, finished)?;
+        self.do_job(batch, self.lesson(job.clone()), finished)?;
         if finished.hashes.is_empty() {
             return Err(ExploreError::NoReport);
         }
@@ -114,6 +105,19 @@ impl<'a> Worker<'a> {
         self.do_job(batch, rest, finished)
     }
 
+    /// The same job, traced.
+    fn lesson(&self, job: Job) -> Job {
+        Job {
+            trace: Detailing::Always,
+            trace_limit: match self.desk.subject.oracle.needs_events() {
+                true => job.trace_limit,
+                false => LESSON,
+            },
+            details: Detailing::Always,
+            ..job
+        }
+    }
+
     /// One run, planned by a search that wants to hear of it.
     fn single(&mut self, batch: &Batch, finished: &mut Finished) -> Result<(), ExploreError> {
         let job = Job {
@@ -123,6 +127,10 @@ impl<'a> Worker<'a> {
                 false => Checkpoints::Never,
             },
             ..self.desk.subject.job(&batch.plan)
+        };
+        let job = match batch.lesson {
+            true => self.lesson(job),
+            false => job,
         };
         self.do_job(batch, job, finished)
     }
@@ -198,7 +206,11 @@ impl Desk<'_> {
         if batch.lesson && run == batch.runs.start {
             let detail = report.detail.as_ref();
             let threads = detail.map_or(&[][..], |detail| &detail.threads);
-            finished.pairs = self.agenda.learn(report.steps(), threads);
+            match batch.planned {
+                // A search has its own way to learn; this is for the user.
+                true => finished.seen.learn(report.steps(), threads),
+                false => finished.pairs = self.agenda.learn(report.steps(), threads),
+            }
             if self.subject.oracle.races == Races::Reported {
                 finished.races = race::tell(report, &mut self.atlas);
             }

@@ -20,19 +20,19 @@ const ANY: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub struct Futex {
     /// Where to wait.
-    word: usize,
+    pub(super) word: usize,
     /// What to do, with flags.
-    operation: i32,
+    pub(super) operation: i32,
     /// The expected value, or how many to wake.
-    value: u32,
+    pub(super) value: u32,
     /// A time-out, or a second number.
-    fourth: usize,
+    pub(super) fourth: usize,
     /// Where to go on waiting.
-    second_word: usize,
+    pub(super) second_word: usize,
     /// A set of bits, or a second expected value.
-    third_value: u32,
+    pub(super) third_value: u32,
     /// Where the call is made.
-    place: u64,
+    pub(super) place: u64,
 }
 
 impl Futex {
@@ -51,7 +51,7 @@ impl Futex {
     }
 
     /// The deadline of a wait.
-    fn deadline(&self, absolute: bool) -> u64 {
+    pub(super) fn deadline(&self, absolute: bool) -> u64 {
         // SAFETY: null or a time of the program.
         let Some(time) = (unsafe { (self.fourth as *const libc::timespec).as_ref() }) else {
             return u64::MAX;
@@ -83,12 +83,12 @@ impl Futex {
                 self.requeue()
             }
             libc::FUTEX_WAKE_OP => self.wake_operation(),
-            _ => return None,
+            _ => return self.with_owner(),
         })
     }
 
     /// Compares the word; if it is as expected, waits for a wake-up.
-    fn wait(self, bits: u32, deadline: u64) -> isize {
+    pub(super) fn wait(self, bits: u32, deadline: u64) -> isize {
         if bits == 0 {
             return -(libc::EINVAL as isize);
         }

@@ -148,9 +148,13 @@ interpose! {
         if control::is_on() && is_large_pipe_write(descriptor, length) {
             return write_in_pieces(descriptor, buffer, length, place);
         }
+        let legible = output::legible(descriptor, buffer as usize, length);
+        if legible == 0 && length > 0 {
+            return fail(libc::EFAULT);
+        }
         let write = real!(fn write(i32, *const c_void, usize) -> isize);
         // SAFETY: passes on what the program passed.
-        let make = || unsafe { write(descriptor, buffer, length) };
+        let make = || unsafe { write(descriptor, buffer, legible) };
         let written = transfer(descriptor, Way::Out, true, place, make);
         output::note_written(descriptor, usize::try_from(written).unwrap_or(0));
         written

@@ -3,6 +3,7 @@
 
 use super::interpose;
 use crate::{control, engine::ENGINE, real::real, thread::Thread};
+use bohr_event::ThreadIndex;
 use core::ffi::{c_long, c_void};
 
 /// Processors that the program sees.
@@ -13,6 +14,17 @@ pub const PROCESS: i32 = 4200;
 /// The number of the running thread, as the program sees it.
 pub fn thread_number() -> i32 {
     PROCESS + ENGINE.current().index.0 as i32
+}
+
+/// The thread whose number this is.
+pub fn numbered(number: i32) -> Option<ThreadIndex> {
+    let mut found = None;
+    ENGINE.each_live(|thread| {
+        if PROCESS + thread.index.0 as i32 == number {
+            found = Some(thread.index);
+        }
+    });
+    found
 }
 
 /// The processor that the running thread seems to be on.

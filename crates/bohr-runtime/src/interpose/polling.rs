@@ -4,7 +4,7 @@ use super::{caller, cancel, interpose};
 use crate::{
     clock::CLOCK,
     control,
-    descriptors::{Check, is_ready},
+    descriptors::is_ready,
     dispatch,
     engine::{ENGINE, Woken, operation},
     real::real,
@@ -18,7 +18,12 @@ use core::ffi::c_void;
 /// Waits until the check says yes or the time is up; false if the handler of a
 /// signal has ended the wait. The call that follows asks the kernel without
 /// waiting and tells the program what is ready.
-fn wait_until(check: &Check, object: usize, deadline: u64, place: u64) -> bool {
+pub fn wait_until(
+    check: &(dyn Fn() -> bool + '_),
+    object: usize,
+    deadline: u64,
+    place: u64,
+) -> bool {
     let receive = operation(EventKind::Receive, object, place);
     let wait = Wait::Check(&raw const check as usize);
     match ENGINE.announce_interruptible(receive, wait, deadline, Interruptible::Always) {

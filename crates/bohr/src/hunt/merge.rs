@@ -25,6 +25,20 @@ pub enum MergeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Two files tell of the same runs.
+    #[error(
+        "`{first}` and `{second}` tell of the same runs: both are shard {shard} from seed {seed}"
+    )]
+    Twice {
+        /// One of them.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// Which shard.
+        shard: Value,
+        /// Its hunt's first seed.
+        seed: Value,
+    },
 }
 
 impl Diagnosis for MergeError {
@@ -42,6 +56,7 @@ pub fn run(files: &[PathBuf], as_json: bool) -> Outcome {
         .iter()
         .map(read)
         .collect::<Result<Vec<Value>, MergeError>>()?;
+    refuse_twins(files, &results)?;
     let joined = join(&results);
     match as_json {
         true => println!("{joined}"),
@@ -77,6 +92,27 @@ fn read(path: &PathBuf) -> Result<Value, MergeError> {
         }
     }
     Ok(value)
+}
+
+/// Equal shards have made the same runs, which must not be counted twice.
+fn refuse_twins(files: &[PathBuf], results: &[Value]) -> Result<(), MergeError> {
+    let mut seen: Vec<(&PathBuf, &Value)> = Vec::new();
+    for (file, result) in files.iter().zip(results) {
+        let twin = seen.iter().find(|(_, other)| {
+            let same = ["shard", "first_seed"];
+            !result["shard"].is_null() && same.iter().all(|field| other[field] == result[field])
+        });
+        if let Some((first, _)) = twin {
+            return Err(MergeError::Twice {
+                first: (*first).clone(),
+                second: file.clone(),
+                shard: result["shard"].clone(),
+                seed: result["first_seed"].clone(),
+            });
+        }
+        seen.push((file, result));
+    }
+    Ok(())
 }
 
 /// Runs add up, times overlap, and of equal bugs the first file is kept. The
@@ -116,7 +152,13 @@ fn join(results: &[Value]) -> Value {
     joined["shards"] = json!(results.len());
     joined["bugs"] = json!(bugs);
     // Schedules and pairs of different shards may be the same ones.
-    for field in ["distinct_schedules", "conflicting_pairs", "complete"] {
+    for field in [
+        "distinct_schedules",
+        "conflicting_pairs",
+        "complete",
+        "shard",
+        "first_seed",
+    ] {
         if let Some(object) = joined.as_object_mut() {
             object.remove(field);
         }
