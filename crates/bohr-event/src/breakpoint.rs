@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub const BOARD_VARIABLE: &str = "BOHR_BREAK_BOARD";
 
 /// First word of a board; its last byte is the version.
-pub const BOARD_MAGIC: u64 = u64::from_le_bytes(*b"bohrbrd1");
+pub const BOARD_MAGIC: u64 = u64::from_le_bytes(*b"bohrbrd2");
 
 /// Where the length of the orders stands.
 pub const BOARD_LENGTH: usize = 8;
@@ -63,6 +63,12 @@ pub enum Counter {
     TimedOut = 3,
     /// Nanoseconds from the program's begin to the first meeting.
     FirstHit = 4,
+    /// Threads whose memory was freed while they were held up for it.
+    Freed = 5,
+    /// The site that freed it last, plus one.
+    FreedAt = 6,
+    /// The side of the thread in question.
+    FreedSide = 7,
 }
 
 /// All that the library is to do.
@@ -72,6 +78,9 @@ pub struct Orders {
     pub program: [u8; 32],
     /// At most [`MOST_BREAKPOINTS`].
     pub breakpoints: Vec<Breakpoint>,
+    /// Sites that hand memory back to the C library's heap; for breakpoints that ask
+    /// for the same object.
+    pub frees: Vec<u32>,
 }
 
 /// Threads that are to meet, one per side, and go on in the order of the sides.
@@ -213,6 +222,12 @@ pub struct Counts {
     pub timed_out: u64,
     /// Nanoseconds to the first meeting; 0 if there was none.
     pub first_hit: u64,
+    /// Threads whose memory was freed while they were held up for it.
+    pub freed: u64,
+    /// The site that freed it last.
+    pub freed_at: Option<u32>,
+    /// The side of the thread in question.
+    pub freed_side: u64,
 }
 
 impl Counts {
@@ -226,6 +241,11 @@ impl Counts {
             hits: word(Counter::Hits),
             timed_out: word(Counter::TimedOut),
             first_hit: word(Counter::FirstHit),
+            freed: word(Counter::Freed),
+            freed_at: word(Counter::FreedAt)
+                .checked_sub(1)
+                .and_then(|site| u32::try_from(site).ok()),
+            freed_side: word(Counter::FreedSide),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::target::find_native;
 use board::Board;
 use bohr_event::FailureKind;
 use bohr_event::breakpoint::{BOARD_VARIABLE, Breakpoint, Orders};
+use bohr_program::{Program, SiteNumber};
 use object::{Object, ObjectSection};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
@@ -41,6 +42,8 @@ pub struct Native<'a> {
     plain: PathBuf,
     /// glibc fills freed blocks with a pattern, so that their use is seen.
     perturb: bool,
+    /// Sites that free memory.
+    frees: Vec<u32>,
 }
 
 impl<'a> Native<'a> {
@@ -49,15 +52,15 @@ impl<'a> Native<'a> {
     /// # Errors
     /// If it was not, or if the library is missing.
     pub fn new(subject: &'a Subject) -> Result<Native<'a>, ExploreError> {
-        if subject.models.is_empty() {
-            return Err(ExploreError::NotBuiltWithBohr);
-        }
+        let model = subject.models.first();
+        let program = model.ok_or(ExploreError::NotBuiltWithBohr)?;
         forbid_core_dumps();
         Ok(Native {
             subject,
             library: find_native()?,
             plain: PathBuf::from(OsStr::from_bytes(&subject.target.identity.path)),
             perturb: false,
+            frees: frees(program),
         })
     }
 
@@ -82,6 +85,10 @@ impl<'a> Native<'a> {
         let board = Board::new(&Orders {
             program: self.subject.models[0].identity,
             breakpoints: breakpoints.to_vec(),
+            frees: match breakpoints.iter().any(|one| one.same_object) {
+                true => self.frees.clone(),
+                false => Vec::new(),
+            },
         })?;
         self.run_with(Some(board), voice, limit)
     }
@@ -163,6 +170,25 @@ impl<'a> Native<'a> {
         command.stdin(crate::server::input(&invocation.input)?);
         Ok(command)
     }
+}
+
+/// Calls that give memory back to the C library: of its own `free`, and of C++'s
+/// `delete`, unless the program has one of its own.
+fn frees(program: &Program) -> Vec<u32> {
+    let is_free = |site: &SiteNumber| {
+        let known = &program.sites[*site];
+        let body = program.functions[known.function].body.as_ref();
+        let callee = body.and_then(|body| body.named_callee(program, known.instruction));
+        callee.is_some_and(|callee| {
+            let callee = &program.functions[callee];
+            let name = &program.texts[callee.symbol];
+            let known =
+                *name == *"free" || name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv");
+            callee.body.is_none() && known
+        })
+    };
+    let sites = program.sites.keys().filter(is_free);
+    sites.map(|site| site.as_u32()).collect()
 }
 
 /// A hundred of them fill a disk. Processes pass the limit on to those that they

@@ -1,6 +1,7 @@
 //! The board: orders from bohr, counters for it.
 
 use crate::futex::now;
+use crate::heap::Heap;
 use crate::point::Point;
 use bohr_event::abi::SiteInfo;
 use bohr_event::breakpoint::{
@@ -26,6 +27,9 @@ pub struct Board {
     points: Vec<Point>,
     /// By site.
     roles: Vec<Role>,
+    /// Sites that free memory, ascending; none if no breakpoint asks about memory.
+    frees: Vec<u32>,
+    heap: Heap,
     /// Kinds and sizes of the program's sites.
     sites: AtomicPtr<SiteInfo>,
 }
@@ -42,6 +46,10 @@ pub struct Counters {
 impl Counters {
     pub fn add(&self, counter: Counter) {
         self.words[counter as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn set(&self, counter: Counter, value: u64) {
+        self.words[counter as usize].store(value, Ordering::Relaxed);
     }
 
     pub fn get(&self, counter: Counter) -> u64 {
@@ -120,10 +128,14 @@ impl Board {
         }
         // Ends first: a statement may end where the next begins.
         roles.sort_by_key(|role| (role.site, !role.ends, role.point, role.side));
+        let mut frees = orders.frees;
+        frees.sort_unstable();
         Board {
             program: orders.program,
             points,
             roles,
+            frees,
+            heap: Heap::of_process(),
             sites: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
@@ -135,7 +147,12 @@ impl Board {
 
     /// Whether a site has any part in this.
     pub fn concerns(&self, site: u32) -> bool {
-        self.roles.iter().any(|role| role.site == site)
+        let has_role = self.roles.iter().any(|role| role.site == site);
+        has_role || self.frees(site)
+    }
+
+    fn frees(&self, site: u32) -> bool {
+        self.frees.binary_search(&site).is_ok()
     }
 
     /// A thread is before a site.
@@ -147,7 +164,9 @@ impl Board {
         for role in &roles[..ends] {
             self.points[role.point].finish(role.side);
         }
+        let frees = self.frees(site);
         let size = match size {
+            _ if frees => self.heap.size_of_block(address).max(1),
             u64::MAX => self.size(site),
             size => size,
         };
@@ -158,6 +177,11 @@ impl Board {
             }
             let sides = &sides[..same.len().min(MOST_SIDES)];
             self.points[same[0].point].reach(sides, (address, size));
+        }
+        if frees {
+            // Whoever it has met just now is not held up any more.
+            let points = self.points.iter();
+            points.for_each(|point| point.free(site, (address, size)));
         }
     }
 

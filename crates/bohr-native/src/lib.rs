@@ -13,6 +13,7 @@ mod board;
 mod condition;
 mod entry;
 mod futex;
+mod heap;
 mod meeting;
 mod others;
 mod point;

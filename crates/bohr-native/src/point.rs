@@ -112,6 +112,21 @@ impl Point {
             .for_each(|meeting| meeting.finish(side));
     }
 
+    /// A site hands this memory back: whoever is held up for it will find something
+    /// else there, and nobody can meet it at the same object.
+    pub fn free(&self, site: u32, memory: (u64, u64)) {
+        if !self.breakpoint.same_object || memory.0 == 0 {
+            return;
+        }
+        for side in 0..self.breakpoint.sides.len() {
+            if self.waiting_at(side, memory).is_some() {
+                self.counters.add(Counter::Freed);
+                self.counters.set(Counter::FreedAt, u64::from(site) + 1);
+                self.counters.set(Counter::FreedSide, side as u64);
+            }
+        }
+    }
+
     fn is_asleep(&self) -> bool {
         let bound = self.breakpoint.at_most;
         bound.is_some_and(|bound| self.counters.get(Counter::Hits) >= bound)

@@ -95,12 +95,33 @@ impl<'a> Postponing<'a> {
         match operation.kind {
             EventKind::Acquire => standing.locks.push(operation.object),
             EventKind::Release => standing.locks.retain(|lock| *lock != operation.object),
+            EventKind::Free => self.free(&operation, view),
             _ => {}
         }
+        let standing = self.thread(thread);
         if let Some((_, _, left)) = &mut standing.inside {
             *left = left.saturating_sub(1);
             if *left == 0 {
                 self.finish(thread);
+            }
+        }
+    }
+
+    /// Memory was freed: who is postponed for it will find something else there.
+    fn free(&mut self, freed: &Operation, view: &View<'_>) {
+        let memory = |operation: &Operation| (operation.object, u64::from(operation.size));
+        for (position, standing) in self.threads.iter().enumerate() {
+            let Some((number, side, _)) = standing.held else {
+                continue;
+            };
+            let held = view.operation(ThreadIndex(position as u32));
+            let known = held.object != 0 && freed.object != 0;
+            let same = known && same_memory(memory(freed), memory(held));
+            if same && self.breakpoints[number].same_object {
+                let counts = &mut self.counts[number];
+                counts.freed += 1;
+                counts.freed_at = u32::try_from(freed.place.offset()).ok();
+                counts.freed_side = side as u64;
             }
         }
     }

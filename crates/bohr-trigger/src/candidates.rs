@@ -9,9 +9,9 @@
 //! here: nobody meets where both hold the same lock, so such moments are moved
 //! to where the lock is taken, or, inside of a wait, to who ends the wait.
 
-use bohr_event::breakpoint::same_memory;
+use bohr_event::breakpoint::{MOST_SIDES, same_memory};
 use bohr_event::control::Recorded;
-use bohr_event::{EventKind, Operation, PlaceNumber};
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadPath};
 use bohr_explain::{Explanation, Link, Moment, Window};
 
 /// Threads that are to meet, and go on in this order.
@@ -72,7 +72,9 @@ pub fn demands(
         .iter()
         .map(|[first, second]| (first, second));
     for (first, second) in pairs.chain(unheard).chain(lifetime).chain(unordered) {
-        demands.push(workshop.pairs(&[run], vec![first.clone()], vec![second.clone()]));
+        let mut firsts = vec![first.clone()];
+        firsts.extend(workshop.last_before(&first.thread, second));
+        demands.push(workshop.pairs(&[run], firsts, vec![second.clone()]));
     }
     demands.extend(workshop.meanwhile());
     demands.retain(|demand| !demand.candidates.is_empty());
@@ -188,9 +190,48 @@ impl Workshop<'_> {
                 operation: step.operation,
             })
         });
-        others
-            .map(|other| self.pairs(&[self.run], vec![failing.clone()], vec![other]))
-            .collect()
+        let others: Vec<Moment> = others.collect();
+        let mut demands = vec![self.all_at_once(&failing, &others)];
+        let pair = |other| self.pairs(&[self.run], vec![failing.clone()], vec![other]);
+        demands.extend(others.into_iter().map(pair));
+        demands
+    }
+
+    /// Everybody but those who only wait for the end of others is held up until the
+    /// failing thread comes, at what it does then or where it took its locks.
+    fn all_at_once(&self, failing: &Moment, others: &[Moment]) -> Demand {
+        let runs = &[self.run];
+        let held = others.iter().filter(|other| {
+            let kind = other.operation.kind;
+            kind != EventKind::Join
+        });
+        let held: Vec<Moment> = held
+            .map(|other| before_wait(runs, other, |wait| self.taken(runs, wait)))
+            .collect();
+        let few = (2..MOST_SIDES).contains(&held.len());
+        let locks: Vec<u64> = held.iter().flat_map(|one| self.held(runs, one)).collect();
+        let mut candidates = Vec::new();
+        for first in self.with_lifted(runs, vec![failing.clone()]) {
+            let both = self
+                .held(runs, &first)
+                .iter()
+                .any(|one| locks.contains(one));
+            if few && !both {
+                let mut sides = vec![first];
+                sides.extend(held.iter().cloned());
+                candidates.push(self.meeting(sides));
+            }
+        }
+        Demand { candidates }
+    }
+
+    /// What a thread does last before a moment of another: it may be blocked from
+    /// then on, and whoever comes there is.
+    fn last_before(&self, thread: &ThreadPath, moment: &Moment) -> Option<Moment> {
+        let position = moment.position(self.run)?;
+        let own = self.run.events_of(thread);
+        let last = own.take_while(|(event, _)| *event < position).last();
+        last.map(|(event, _)| Moment::at(self.run, event))
     }
 
     /// What another thread does first after a moment.
@@ -301,16 +342,35 @@ impl Workshop<'_> {
     }
 }
 
+/// Where a thread can be held up that takes its lock again behind a wait: where it
+/// had taken it before. Any other moment is as good as it is.
+fn before_wait(
+    runs: &[&Recorded],
+    moment: &Moment,
+    taken: impl Fn(&Moment) -> Vec<(u64, Moment)>,
+) -> Moment {
+    let wait = wait_before(runs, moment);
+    let taken = wait.map(|wait| taken(&wait)).unwrap_or_default();
+    let own = |(lock, _): &&(u64, Moment)| *lock == moment.operation.object;
+    let found = taken.iter().find(own);
+    found.map_or_else(|| moment.clone(), |(_, taken)| taken.clone())
+}
+
+/// The wait that a thread has come out of if it takes its lock again at this moment.
+fn wait_before(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
+    let taken = moment.operation.kind == EventKind::Acquire;
+    let number = moment.number.checked_sub(1).filter(|_| taken)?;
+    let before = runs
+        .iter()
+        .find_map(|run| Moment::of(run, &moment.thread, number))?;
+    (before.operation.kind == EventKind::Wait).then_some(before)
+}
+
 /// Who woke the thread that takes its lock again at this moment, before it does:
 /// inside of a wait nobody can be held up.
 fn waker(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
-    let taken = moment.operation.kind == EventKind::Acquire;
-    let number = moment.number.checked_sub(1).filter(|_| taken)?;
     let run = runs.iter().find(|run| moment.position(run).is_some())?;
-    let before = Moment::of(run, &moment.thread, number)?;
-    if before.operation.kind != EventKind::Wait {
-        return None;
-    }
+    let before = wait_before(&[run], moment)?;
     let woken = before.position(run)?;
     let wakes = |event: &usize| {
         let operation = &run.steps[*event].operation;

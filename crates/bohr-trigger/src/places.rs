@@ -48,7 +48,8 @@ impl<'a> Places<'a> {
         for frame in frames(self.program, site) {
             let sites = self.functions.entry(frame.function).or_default();
             push(sites.entry(function).or_default(), site);
-            if let Some(file) = frame.file {
+            // What the compiler made by itself has line 0.
+            if let Some(file) = frame.file.filter(|_| frame.line > 0) {
                 let sites = self.lines.entry((file, frame.line)).or_default();
                 push(sites.entry(function).or_default(), site);
             }
@@ -153,7 +154,8 @@ impl<'a> Places<'a> {
     }
 
     /// The name of a site, in the author's own lines if it can be, in a
-    /// library's if not; `None` for a site that cannot be told by a line.
+    /// library's if not, by its function if the compiler gave it no line; `None`
+    /// for a site of which nothing is known.
     #[must_use]
     pub fn name(&self, site: u32) -> Option<Place> {
         let function = self.program.site(SiteNumber::new(site as usize))?.function;
@@ -162,13 +164,23 @@ impl<'a> Places<'a> {
         let own = |frame: &Frame<'_>| frame.file.is_some_and(|file| !is_library(file));
         let frame = frames(self.program, site).find(own);
         let frame = frame.or_else(|| frames(self.program, site).last())?;
+        let position = |sites: &Vec<u32>| {
+            let position = sites.iter().position(|known| *known == site);
+            position.map(|position| position as u32 + 1)
+        };
+        if frame.line == 0 {
+            let sites = self.functions.get(frame.function)?.get(&function)?;
+            return Some(Place::Function {
+                name: frame.function.to_string(),
+                site: position(sites)?,
+            });
+        }
         let file = frame.file?;
         let sites = self.lines.get(&(file, frame.line))?.get(&function)?;
-        let position = sites.iter().position(|known| *known == site)?;
         Some(Place::Line {
             file: file.to_string(),
             line: frame.line,
-            site: position as u32 + 1,
+            site: position(sites)?,
         })
     }
 }

@@ -73,8 +73,12 @@ pub fn run(args: &Args) -> Outcome {
     let mut server = subject.serve(voice, &go_on)?;
     let mut atlas = subject.atlas(&server);
     let mut plan = args.schedule.plan();
-    if !expressions.is_empty() {
-        let found = Finder::of(&subject)?.find(&expressions)?;
+    let finder = match expressions.is_empty() {
+        true => None,
+        false => Some(Finder::of(&subject)?),
+    };
+    if let Some(finder) = &finder {
+        let found = finder.find(&expressions)?;
         let objects = &server.ready().objects;
         let program = &subject.models[0].identity;
         plan.breakpoints = breakpoints::under_control(&expressions, &found, objects, program)?;
@@ -125,8 +129,8 @@ pub fn run(args: &Args) -> Outcome {
         "bohr: {} events, {} switches, {} threads, schedule {:016x}",
         report.events, report.switches, report.threads, report.hash
     );
-    for (expression, counts) in &counted {
-        eprintln!("bohr: {}", breakpoints::describe(expression, counts));
+    if let Some(finder) = &finder {
+        breakpoints::tell(counted.iter().copied(), finder);
     }
     if let Some(detail) = &report.detail {
         for line in args.omissions.describe(detail) {

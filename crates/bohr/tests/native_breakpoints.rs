@@ -150,3 +150,37 @@ fn what_cannot_be_is_refused_with_what_could() {
     let refused = run(&folder, &[], context).expect(2).messages();
     assert!(refused.contains("--native"), "{refused}");
 }
+
+#[test]
+fn whoever_frees_an_object_is_at_all_of_it() {
+    let folder = Folder::empty();
+    folder.build("closed_session", &[]);
+    let at = |mark: &str| line("closed_session", mark, 0);
+    let freed = format!(
+        "{} -> {} if same-object pause 20s",
+        at("// closed"),
+        at("// used")
+    );
+    let told = run(&folder, &["--native"], &freed).json();
+    assert_eq!(hits(&told), 1, "{told}");
+    let told = run(&folder, &[], &freed).expect(1).json();
+    assert_eq!(hits(&told), 1, "{told}");
+    assert_eq!(told["kind"], "use-after-free", "{told}");
+}
+
+#[test]
+fn an_object_that_is_freed_while_somebody_waits_there_is_told() {
+    let folder = Folder::empty();
+    folder.build("closed_session", &[]);
+    let at = |mark: &str| line("closed_session", mark, 0);
+    let (used, closed) = (at("// used"), at("// closed"));
+    let never = format!("{used} -> {} if same-object pause 1s", at("// opened"));
+    for how in [&["--native"][..], &[]] {
+        let ended = run(&folder, how, &never);
+        let held = format!("what a thread was held up for at {used} was freed at ");
+        let meet = format!("{closed} -> {used} if same-object` has the two meet");
+        let told = ended.messages();
+        assert!(told.contains(&held) && told.contains(&meet), "{ended}");
+        assert_eq!(ended.json()["breakpoints"][0]["freed"], 1, "{ended}");
+    }
+}

@@ -2,7 +2,7 @@
 //! threads, how many there are, and what they cost.
 
 use crate::museum::{build_bohr, chosen, hunt};
-use bohr_museum::{Exhibit, Variant, Verdict};
+use bohr_museum::{Exhibit, MemoryModel, Variant, Verdict};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -134,10 +134,18 @@ fn print(name: &str, told: &Value) -> Met {
 }
 
 fn broken(exhibit: &Exhibit, bohr: &Path) -> Result<Broken, String> {
-    if exhibit.manifest.memory_model.simulated() != "sc" {
-        return Ok(Broken::OutOfReach(
-            "needs store buffers, which no breakpoint holds",
-        ));
+    match exhibit.manifest.memory_model {
+        MemoryModel::Sc => {}
+        MemoryModel::Tso | MemoryModel::Pso => {
+            return Ok(Broken::OutOfReach(
+                "needs store buffers, which no breakpoint holds",
+            ));
+        }
+        MemoryModel::Language => {
+            return Ok(Broken::OutOfReach(
+                "no order of threads shows it, only the language's rules do",
+            ));
+        }
     }
     let sizes = &exhibit.manifest.arguments;
     let hunted = |arguments: &[u64]| {

@@ -10,7 +10,7 @@ use bohr_explore::Atlas;
 use bohr_trigger::{Candidate, Demand, Expression, Place, Places, Refinement, Side, is_library};
 
 /// Candidates of a demand that are looked at.
-const CANDIDATES: usize = 12;
+const CANDIDATES: usize = 24;
 
 /// What is needed to put moments in words.
 pub struct Words<'a> {

@@ -5,12 +5,16 @@
 //! away in the other, that is the one.
 
 use super::choices::name;
+use super::from::tell_step;
+use super::laboratory::Laboratory;
 use super::measured::Measured;
+use super::search::Found;
+use super::tune::{Step, tune};
 use crate::control::breakpoints::Finder;
 use crate::control::{ProgramArgs, counter, interruption};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::{Detailing, Job, LoadedObject, Recorded};
-use bohr_explore::native::{Native, failure_of};
+use bohr_explore::native::Native;
 use bohr_explore::{Subject, Voice};
 use bohr_schedule::{Plan, Rule};
 use bohr_trigger::{Conflict, Contention, Expression, Places, Side, conflicts};
@@ -45,7 +49,7 @@ pub struct Args {
 }
 
 /// Longest time of a native run.
-const LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(15);
 
 /// A share of runs that is frequent; less than the rest of it is rare.
 const FREQUENT: f64 = 0.8;
@@ -54,7 +58,28 @@ const FREQUENT: f64 = 0.8;
 struct Resolved {
     contention: Contention,
     seen: u32,
-    orders: [(Expression, Measured); 2],
+    orders: [Order; 2],
+}
+
+/// One way to resolve a conflict.
+struct Order {
+    expression: Expression,
+    measured: Measured,
+    /// What was changed about it, if it was worth it.
+    steps: Vec<Step>,
+}
+
+impl Order {
+    /// Failures and hits come together.
+    fn is_frequent(&self) -> bool {
+        self.measured.probability() >= FREQUENT && self.measured.hit_share() >= FREQUENT
+    }
+
+    /// Many failures with few hits: holding threads up there disturbs the program,
+    /// and something else fails.
+    fn is_elsewhere(&self) -> bool {
+        self.measured.probability() >= FREQUENT && self.measured.hit_share() <= 1.0 - FREQUENT
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -64,48 +89,96 @@ pub fn run(args: &Args) -> Outcome {
     let finder = Finder::of(&subject)?;
     let native = Native::new(&subject)?;
     let (runs, objects) = watched(&subject, args.look, &go_on)?;
-    let places = finder.places();
-    let bar = counter("native runs");
-    let mut all = Vec::new();
-    let mut pairs = Vec::new();
-    for conflict in conflicts(&runs) {
-        let orders = orders(&conflict, &places, &objects);
-        if let Some(orders) = orders.filter(|orders| !pairs.contains(orders)) {
-            pairs.push(orders.clone());
-            // Two places under one lock never meet.
-            if finder.find(&orders).is_err() {
-                continue;
-            }
-            let [one, other] = orders;
-            let measure = |order: &Expression| -> Result<Measured, Failure> {
-                let found = finder.find(std::slice::from_ref(order))?;
-                let mut measured = Measured::default();
-                for _ in 0..args.runs {
-                    let run = native.run(&found, Voice::Muted, LIMIT)?;
-                    measured.add(&run, failure_of(&run, &subject.oracle).is_some());
-                    bar.inc(1);
-                }
-                Ok(measured)
-            };
-            let measured = [measure(&one)?, measure(&other)?];
-            let [first, second] = measured;
-            all.push(Resolved {
-                contention: conflict.contention,
-                seen: conflict.runs,
-                orders: [(one, first), (other, second)],
-            });
-        }
-        if all.len() >= args.most || !go_on() {
-            break;
-        }
+    let laboratory = Laboratory {
+        trials: None,
+        finder: &finder,
+        native: &native,
+        kind: None,
+        oracle: &subject.oracle,
+        go_on: &go_on,
+        limit: LIMIT,
+    };
+    let usual = laboratory.native(&[], args.runs as usize, true)?;
+    let mut all = resolved(&conflicts(&runs), &objects, &laboratory, args)?;
+    for order in all.iter_mut().flat_map(|resolved| &mut resolved.orders) {
+        tune_if_worth_it(order, &usual, &laboratory)?;
     }
-    bar.finish_and_clear();
     let suspect = suspect(&all);
     match args.json {
-        true => println!("{}", as_json(&all, suspect)),
-        false => print!("{}", as_text(&all, suspect)),
+        true => println!("{}", as_json(&all, suspect, &usual)),
+        false => print!("{}", as_text(&all, suspect, &usual)),
     }
     Ok(ExitCode::from(u8::from(suspect.is_some())))
+}
+
+/// Resolves conflicts both ways, those first that were seen most often.
+fn resolved(
+    conflicts: &[Conflict],
+    objects: &[LoadedObject],
+    laboratory: &Laboratory<'_, '_>,
+    args: &Args,
+) -> Result<Vec<Resolved>, Failure> {
+    let places = laboratory.finder.places();
+    let bar = counter("native runs");
+    let mut all = Vec::new();
+    let mut pairs: Vec<[Expression; 2]> = Vec::new();
+    for conflict in conflicts {
+        if all.len() >= args.most || !(laboratory.go_on)() {
+            break;
+        }
+        let orders = orders(conflict, &places, objects);
+        let Some(orders) = orders.filter(|orders| !pairs.contains(orders)) else {
+            continue;
+        };
+        pairs.push(orders.clone());
+        // Two places under one lock never meet.
+        if laboratory.finder.find(&orders).is_err() {
+            continue;
+        }
+        let measure = |expression: Expression| -> Result<Order, Failure> {
+            let set = std::slice::from_ref(&expression);
+            let measured = laboratory.native(set, args.runs as usize, true)?;
+            bar.inc(u64::from(args.runs));
+            Ok(Order {
+                expression,
+                measured,
+                steps: Vec::new(),
+            })
+        };
+        let [one, other] = orders;
+        all.push(Resolved {
+            contention: conflict.contention,
+            seen: conflict.runs,
+            orders: [measure(one)?, measure(other)?],
+        });
+    }
+    bar.finish_and_clear();
+    Ok(all)
+}
+
+/// Where the failure comes more often than without any breakpoint, but not with
+/// every hit, longer pauses and finer predicates are tried.
+fn tune_if_worth_it(
+    order: &mut Order,
+    usual: &Measured,
+    laboratory: &Laboratory<'_, '_>,
+) -> Result<(), Failure> {
+    let more = order.measured.probability() > usual.probability();
+    if !more || order.is_frequent() || order.is_elsewhere() {
+        return Ok(());
+    }
+    let found = Found {
+        set: vec![order.expression.clone()],
+        measured: order.measured.clone(),
+    };
+    eprintln!("bohr: tuning {}", order.expression);
+    let (mut found, steps) = tune(found, laboratory, &mut tell_step)?;
+    if let Some(expression) = found.set.pop() {
+        order.expression = expression;
+        order.measured = found.measured;
+    }
+    order.steps = steps;
+    Ok(())
 }
 
 /// Controlled runs with all their events.
@@ -162,12 +235,12 @@ fn suspect(all: &[Resolved]) -> Option<(usize, usize)> {
     let mut found: Vec<(f64, (usize, usize))> = Vec::new();
     for (number, resolved) in all.iter().enumerate() {
         for order in 0..2 {
-            let (_, own) = &resolved.orders[order];
-            let (_, other) = &resolved.orders[1 - order];
-            let frequent = own.probability() >= FREQUENT && own.hit_share() >= FREQUENT;
-            let difference = own.probability() - other.probability();
-            let same_place = resolved.orders[0].0 == resolved.orders[1].0;
-            if frequent && (same_place || other.probability() <= 1.0 - FREQUENT) {
+            let own = &resolved.orders[order];
+            let other = resolved.orders[1 - order].measured.probability();
+            let difference = own.measured.probability() - other;
+            let [one, two] = &resolved.orders;
+            let same_place = one.expression == two.expression;
+            if own.is_frequent() && (same_place || other <= 1.0 - FREQUENT) {
                 found.push((difference, (number, order)));
             }
         }
@@ -176,30 +249,33 @@ fn suspect(all: &[Resolved]) -> Option<(usize, usize)> {
     found.first().map(|(_, position)| *position)
 }
 
-fn as_text(all: &[Resolved], suspect: Option<(usize, usize)>) -> String {
+fn as_text(all: &[Resolved], suspect: Option<(usize, usize)>, usual: &Measured) -> String {
     let mut text = format!(
         "{:64} {:>10} {:>8}\n",
         "Conflict resolve order", "failure %", "BP hit %"
     );
     for (number, resolved) in all.iter().enumerate() {
-        for (order, (expression, measured)) in resolved.orders.iter().enumerate() {
-            let mark = match suspect == Some((number, order)) {
+        for (position, order) in resolved.orders.iter().enumerate() {
+            let mark = match suspect == Some((number, position)) {
                 true => "  <- suspicious",
-                false if elsewhere(measured) => "  another conflict is to blame",
+                false if order.is_elsewhere() => "  another conflict is to blame",
                 false => "",
             };
-            let sides: Vec<String> = expression.sides.iter().map(ToString::to_string).collect();
+            let sides = order.expression.sides.iter();
+            let sides: Vec<String> = sides.map(ToString::to_string).collect();
             text += &format!(
                 "{:64} {:>10.0} {:>8.0}{mark}\n",
                 sides.join(" -> "),
-                measured.probability() * 100.0,
-                measured.hit_share() * 100.0,
+                order.measured.probability() * 100.0,
+                order.measured.hit_share() * 100.0,
             );
         }
     }
+    let without = usual.probability() * 100.0;
+    text += &format!("without breakpoints {without:.0} % of runs fail\n");
     text += &match suspect {
         Some((number, order)) => {
-            let (expression, _) = &all[number].orders[order];
+            let expression = &all[number].orders[order].expression;
             format!("suspicious: {expression}\n")
         }
         None => "no conflict is suspicious\n".to_string(),
@@ -207,22 +283,17 @@ fn as_text(all: &[Resolved], suspect: Option<(usize, usize)>) -> String {
     text
 }
 
-/// Many failures with few hits: holding threads up there disturbs the program, and
-/// something else fails.
-fn elsewhere(measured: &Measured) -> bool {
-    measured.probability() >= FREQUENT && measured.hit_share() <= 1.0 - FREQUENT
-}
-
-fn as_json(all: &[Resolved], suspect: Option<(usize, usize)>) -> Value {
+fn as_json(all: &[Resolved], suspect: Option<(usize, usize)>, usual: &Measured) -> Value {
     let conflict = |(number, resolved): (usize, &Resolved)| {
-        let order = |(order, (expression, measured)): (usize, &(Expression, Measured))| {
+        let order = |(position, order): (usize, &Order)| {
             json!({
-                "breakpoint": expression.to_string(),
-                "runs": measured.runs,
-                "failures": measured.probability(),
-                "hits": measured.hit_share(),
-                "suspicious": suspect == Some((number, order)),
-                "another_conflict": elsewhere(measured),
+                "breakpoint": order.expression.to_string(),
+                "runs": order.measured.runs,
+                "failures": order.measured.probability(),
+                "hits": order.measured.hit_share(),
+                "suspicious": suspect == Some((number, position)),
+                "another_conflict": order.is_elsewhere(),
+                "steps": order.steps.iter().map(Step::as_json).collect::<Vec<_>>(),
             })
         };
         json!({
@@ -231,9 +302,11 @@ fn as_json(all: &[Resolved], suspect: Option<(usize, usize)>) -> Value {
             "orders": resolved.orders.iter().enumerate().map(order).collect::<Vec<_>>(),
         })
     };
-    let suspicious = suspect.map(|(number, order)| all[number].orders[order].0.to_string());
+    let expression =
+        |(number, order): (usize, usize)| all[number].orders[order].expression.to_string();
     json!({
         "conflicts": all.iter().enumerate().map(conflict).collect::<Vec<_>>(),
-        "suspicious": suspicious,
+        "failures_without": usual.probability(),
+        "suspicious": suspect.map(expression),
     })
 }

@@ -16,6 +16,7 @@ use bohr_event::control::Omissions;
 use bohr_event::{Diagnosis, FailureKind, Fault, MemoryModel, PlaceNumber};
 use bohr_explain::Importance;
 use bohr_explore::Trials;
+use bohr_explore::bug_file::Bug;
 use bohr_explore::native::Native;
 use bohr_trigger::{Expression, demands, finding};
 use std::ffi::OsStr;
@@ -103,23 +104,67 @@ pub fn run(args: &Args) -> Outcome {
     let finder = Finder::of(&subject)?;
     let native = Native::new(&subject)?.looking_for(&bug.signature.kind);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let mut explained = find_out(&bug, &mut trials, args.time)?;
-    let mut kind_shown = bug.signature.kind.clone();
+    let sought = seek(args, &bug, &finder, &mut trials)?;
+    // Real runs have all their threads.
+    trials.leave_out(Omissions::default());
+    let mut laboratory = Laboratory {
+        trials: Some(&mut trials),
+        finder: &finder,
+        native: &native,
+        kind: Some(sought.shown),
+        oracle: &bug.oracle,
+        go_on: &go_on,
+        limit: LIMIT,
+    };
+    let mut steps = Vec::new();
+    let best = best(&sought.choices, &mut laboratory, args.runs, &mut steps)?;
+    let verified = best.ok_or(BreakError::NothingWorks)?;
+    let case = Case {
+        program: Path::new(OsStr::from_bytes(&bug.program.path)),
+        invocation: &bug.invocation,
+        oracle: &bug.oracle,
+        kind: &bug.signature.kind,
+    };
+    let report = Report::conclude(&case, &finder, sought.word, verified, steps, &args.output)?;
+    tell(args.subject.json, &report)
+}
+
+/// What breakpoints are looked for.
+struct Sought {
+    /// For each demand of the failure, the breakpoints that may meet it.
+    choices: Vec<Vec<Expression>>,
+    /// What a run has to show.
+    shown: FailureKind,
+    /// What the paper calls it.
+    word: &'static str,
+}
+
+/// Explains the bug, or takes one of its findings, and puts in words what it takes.
+fn seek(
+    args: &Args,
+    bug: &Bug,
+    finder: &Finder,
+    trials: &mut Trials<'_>,
+) -> Result<Sought, Failure> {
+    let mut explained = find_out(bug, trials, args.time)?;
+    let mut shown = bug.signature.kind.clone();
     if let Some(number) = args.finding {
         let one = finding(&explained.explanation, number);
         explained.explanation = one.ok_or(BreakError::NoFinding(number))?;
-        kind_shown = FailureKind::DataRace;
+        shown = FailureKind::DataRace;
     }
-    let vocabulary = &explained.vocabulary;
-    let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
     let places = finder.places();
-    let copies = |number: PlaceNumber| copies(number, &places, trials.atlas().objects());
-    let demands = demands(&explained.explanation, &is_lock, &copies);
+    let demands = {
+        let vocabulary = &explained.vocabulary;
+        let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
+        let copies = |number: PlaceNumber| copies(number, &places, trials.atlas().objects());
+        demands(&explained.explanation, &is_lock, &copies)
+    };
     let stacks = Stacks::of(
         moments(&demands),
         &explained.explanation,
         explained.failure.as_ref(),
-        &mut trials,
+        trials,
         bug.seed,
     )?;
     let mut words = Words {
@@ -128,39 +173,14 @@ pub fn run(args: &Args) -> Outcome {
         atlas: trials.atlas_mut(),
     };
     let choices = choices(&demands, &mut words);
-    if choices.is_empty() {
-        return Err(BreakError::NoPlaces.into());
+    match choices.is_empty() {
+        true => Err(BreakError::NoPlaces.into()),
+        false => Ok(Sought {
+            choices,
+            shown,
+            word: kind(&explained.explanation),
+        }),
     }
-    // Real runs have all their threads.
-    trials.leave_out(Omissions::default());
-    let mut laboratory = Laboratory {
-        trials: Some(&mut trials),
-        finder: &finder,
-        native: &native,
-        kind: kind_shown,
-        oracle: &bug.oracle,
-        go_on: &go_on,
-        limit: LIMIT,
-    };
-    let mut steps = Vec::new();
-    let best = best(&choices, &mut laboratory, args.runs, &mut steps)?;
-    let verified = best.ok_or(BreakError::NothingWorks)?;
-    let program = Path::new(OsStr::from_bytes(&bug.program.path));
-    let case = Case {
-        program,
-        invocation: &bug.invocation,
-        oracle: &bug.oracle,
-        kind: &bug.signature.kind,
-    };
-    let report = Report::conclude(
-        &case,
-        &finder,
-        kind(&explained.explanation),
-        verified,
-        steps,
-        &args.output,
-    )?;
-    tell(args.subject.json, &report)
 }
 
 /// The smallest set that shows the bug in nearly every one of many runs; more than
@@ -199,7 +219,8 @@ pub fn best(
     Ok(best)
 }
 
-fn tell_step(step: &Step) {
+/// Says what came of a step, while others are under way.
+pub fn tell_step(step: &Step) {
     eprintln!(
         "bohr: {}: fails in {:.0} % of runs, {:.4} s each{}",
         step.what,

@@ -7,7 +7,7 @@ use crate::outcome::Failure;
 use bohr_event::FailureKind;
 use bohr_event::breakpoint::Counts;
 use bohr_explore::bug_file::Oracle;
-use bohr_explore::native::{Native, NativeRun, shows};
+use bohr_explore::native::{Native, NativeRun, failure_of, shows};
 use bohr_explore::{Trials, Voice};
 use bohr_schedule::{Plan, Rule, read_report};
 use bohr_trigger::Expression;
@@ -19,9 +19,9 @@ pub struct Laboratory<'l, 't> {
     pub trials: Option<&'l mut Trials<'t>>,
     pub finder: &'l Finder,
     pub native: &'l Native<'l>,
-    /// What a run has to show. Of a data race that is, like of any finding without
-    /// a failure, that the threads have met.
-    pub kind: FailureKind,
+    /// What a run has to show; any failure if nothing. Of a data race that is, like
+    /// of any finding without a failure, that the threads have met.
+    pub kind: Option<FailureKind>,
     pub oracle: &'l Oracle,
     pub go_on: &'l dyn Fn() -> bool,
     /// Longest time of a native run.
@@ -81,7 +81,7 @@ impl Laboratory<'_, '_> {
             let trial = trials.run(&plan, seed)?;
             let counts: Vec<Counts> = read_report(&trial.learnt).unwrap_or_default();
             let met = !counts.is_empty() && counts.iter().all(|counts| counts.hits > 0);
-            let shown = trial.same || (met && self.kind == FailureKind::DataRace);
+            let shown = trial.same || (met && self.kind == Some(FailureKind::DataRace));
             promise.failing += u64::from(shown);
             promise.in_vain += counts.iter().map(|counts| counts.timed_out).sum::<u64>();
         }
@@ -95,7 +95,7 @@ impl Laboratory<'_, '_> {
         let mut measured = Measured::default();
         for run in 0..runs {
             let made = self.native.run(&found, Voice::Muted, self.limit)?;
-            measured.add(&made, self.is_it(&made));
+            measured.add(&made, self.errors(&made));
             let hopeless = run + 1 >= runs.min(3) && measured.failures == 0;
             if (hopeless && !all) || !(self.go_on)() {
                 break;
@@ -110,7 +110,7 @@ impl Laboratory<'_, '_> {
         let found = self.finder.find(set)?;
         let mut compared = Compared::default();
         let mut add = |measured: fn(&mut Compared) -> &mut Measured, made: NativeRun| {
-            measured(&mut compared).add(&made, self.is_it(&made));
+            measured(&mut compared).add(&made, self.errors(&made));
         };
         for run in 0..runs {
             let made = self.native.run(&found, Voice::Muted, self.limit)?;
@@ -128,7 +128,14 @@ impl Laboratory<'_, '_> {
         Ok(compared)
     }
 
-    fn is_it(&self, run: &NativeRun) -> bool {
-        shows(run, &self.kind, self.oracle)
+    /// How many errors of the wanted kind can be seen in a run.
+    fn errors(&self, run: &NativeRun) -> u64 {
+        let failed = failure_of(run, self.oracle).is_some();
+        match &self.kind {
+            None => u64::from(failed),
+            Some(kind) if !shows(run, kind, self.oracle) => 0,
+            Some(_) if failed => 1,
+            Some(_) => run.counts.iter().map(|counts| counts.hits).sum(),
+        }
     }
 }

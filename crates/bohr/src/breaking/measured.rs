@@ -14,8 +14,9 @@ pub struct Measured {
     pub hits: u32,
     /// Threads that were held up in vain, in all runs.
     pub timed_out: u64,
-    /// Meetings, in all runs.
-    pub meetings: u64,
+    /// Errors that could be seen, in all runs: one per failure, and where nothing
+    /// fails, one per meeting.
+    errors: u64,
     /// How long each run took.
     times: Vec<Duration>,
     /// What the last failure looked like from outside.
@@ -23,7 +24,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    pub fn add(&mut self, run: &NativeRun, failed: bool) {
+    /// Counts a run, and how many errors could be seen in it.
+    pub fn add(&mut self, run: &NativeRun, errors: u64) {
         self.runs += 1;
         self.hits += u32::from(run.hit_all());
         self.timed_out += run
@@ -31,9 +33,9 @@ impl Measured {
             .iter()
             .map(|counts| counts.timed_out)
             .sum::<u64>();
-        self.meetings += run.counts.iter().map(|counts| counts.hits).sum::<u64>();
         self.times.push(run.time);
-        if failed {
+        self.errors += errors;
+        if errors > 0 {
             self.failures += 1;
             self.ending = Some(run.ending.clone());
         }
@@ -49,10 +51,10 @@ impl Measured {
         f64::from(self.hits) / f64::from(self.runs.max(1))
     }
 
-    /// Seconds of running per failure: all time over all failures.
+    /// Seconds of running per error that could be seen.
     pub fn mean_time_to_error(&self) -> Option<f64> {
         let total: Duration = self.times.iter().sum();
-        (self.failures > 0).then(|| total.as_secs_f64() / f64::from(self.failures))
+        (self.errors > 0).then(|| total.as_secs_f64() / self.errors as f64)
     }
 
     /// The middle one of the times, in seconds: a machine that does other things

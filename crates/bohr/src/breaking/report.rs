@@ -140,12 +140,7 @@ impl Report {
             "program": self.program,
             "kind": self.kind,
             "breakpoints": self.breakpoints.iter().map(breakpoint).collect::<Vec<_>>(),
-            "steps": self.steps.iter().map(|step| json!({
-                "what": step.what,
-                "probability": step.probability,
-                "seconds": step.seconds,
-                "kept": step.kept,
-            })).collect::<Vec<_>>(),
+            "steps": self.steps.iter().map(Step::as_json).collect::<Vec<_>>(),
             "runs": measured.runs,
             "failures": measured.failures,
             "hits": measured.hits,

@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Outcome {
         trials: None,
         finder: &finder,
         native: &native,
-        kind: kind.clone(),
+        kind: Some(kind.clone()),
         oracle: &subject.oracle,
         go_on: &go_on,
         limit: LIMIT,

@@ -10,15 +10,18 @@ use crate::outcome::Failure;
 use bohr_trigger::Expression;
 use indicatif::ProgressBar;
 use std::cmp::Reverse;
+use std::time::{Duration, Instant};
 
 /// Most breakpoints of a set.
 pub const LARGEST: usize = 3;
 
 /// Sets of each size that are looked at under control.
-const SETS: usize = 96;
+const SETS: usize = 192;
 
-/// Sets of each size that are tried natively.
+/// Sets of each size that are tried natively: at least so many, and more while the
+/// time is not over and none shows the bug every time.
 const NATIVE_SETS: usize = 6;
+const NATIVE_TIME: Duration = Duration::from_secs(15);
 
 /// Sets that are looked at more closely.
 const CLOSEST: usize = 3;
@@ -45,10 +48,13 @@ pub fn search(
     told: &mut dyn FnMut(Step),
 ) -> Result<Vec<Found>, Failure> {
     let mut all: Vec<Found> = Vec::new();
-    for set in ranked(sets(choices, size), laboratory, bar)?
-        .into_iter()
-        .take(NATIVE_SETS)
-    {
+    let ranked = ranked(sets(choices, size), laboratory, bar)?;
+    let begun = Instant::now();
+    for (number, set) in ranked.into_iter().enumerate() {
+        let sure = all.iter().any(Found::is_sure);
+        if number >= NATIVE_SETS && (sure || begun.elapsed() > NATIVE_TIME) {
+            break;
+        }
         bar.inc(1);
         let measured = laboratory.native(&set, RUNS, false)?;
         let found = Found { set, measured };

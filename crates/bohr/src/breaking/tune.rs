@@ -6,7 +6,8 @@ use super::laboratory::{Compared, Laboratory};
 use super::measured::Measured;
 use super::search::{Found, RUNS};
 use crate::outcome::Failure;
-use bohr_trigger::{Expression, PAUSE};
+use bohr_trigger::{Expression, PAUSE, Refinement};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Pauses shorter than the ordinary one, for sets that hold threads up in vain.
@@ -40,6 +41,16 @@ impl Step {
             kept,
         }
     }
+
+    /// For programs.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "what": self.what,
+            "probability": self.probability,
+            "seconds": self.seconds,
+            "kept": self.kept,
+        })
+    }
 }
 
 /// Makes a set better, step by step.
@@ -65,6 +76,7 @@ pub fn tune(
         let once = changed(&found.set, |expression| expression.at_most = Some(1));
         tuning.attempt(&mut found, "at-most 1", once)?;
     }
+    tuning.ignore_early(&mut found)?;
     for pause in SHORTER {
         if found.measured.timed_out == 0 {
             break;
@@ -164,6 +176,33 @@ impl Tuning<'_, '_, '_> {
             *found = Found { set, measured };
         }
         Ok(kept)
+    }
+
+    /// Lets as many pass as are held up in vain, at one side after the other: the
+    /// paper's `ignoreFirst`.
+    fn ignore_early(&mut self, found: &mut Found) -> Result<(), Failure> {
+        let in_vain = found.measured.timed_out / u64::from(found.measured.runs.max(1));
+        let sides = found
+            .set
+            .iter()
+            .enumerate()
+            .flat_map(|(number, expression)| {
+                let sides = expression.sides.iter().enumerate();
+                let bare = sides.filter(|(_, side)| side.refinements.is_empty());
+                bare.map(move |(side, _)| (number, side))
+            });
+        let sides: Vec<(usize, usize)> = sides.collect();
+        for (number, side) in sides {
+            if in_vain == 0 || found.measured.timed_out == 0 {
+                break;
+            }
+            let mut set = found.set.clone();
+            let place = &mut set[number].sides[side];
+            place.refinements.push(Refinement::IgnoreFirst(in_vain));
+            let what = format!("{place} of breakpoint {}", number + 1);
+            self.attempt(found, &what, set)?;
+        }
+        Ok(())
     }
 
     fn tell(&mut self, what: &str, measured: &Measured, kept: bool) {

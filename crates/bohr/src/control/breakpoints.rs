@@ -113,14 +113,25 @@ pub fn under_control(
     all.collect()
 }
 
+/// Says on standard error what became of breakpoints.
+pub fn tell<'a>(counted: impl Iterator<Item = (&'a Expression, &'a Counts)>, finder: &Finder) {
+    for (expression, counts) in counted {
+        eprintln!("bohr: {}", describe(expression, counts));
+        if let Some(sentence) = describe_freed(expression, counts, finder) {
+            eprintln!("bohr: {sentence}");
+        }
+    }
+}
+
 /// What became of a breakpoint, for people.
-pub fn describe(expression: &Expression, counts: &Counts) -> String {
+fn describe(expression: &Expression, counts: &Counts) -> String {
     let Counts {
         visits,
         postponed,
         hits,
         timed_out,
         first_hit,
+        ..
     } = counts;
     let first = match *first_hit > 0 {
         true => format!(", first after {:.3} s", *first_hit as f64 / 1e9),
@@ -132,6 +143,20 @@ pub fn describe(expression: &Expression, counts: &Counts) -> String {
     )
 }
 
+/// Says that what threads were held up for was freed meanwhile, so that nobody could
+/// meet them at the same object, and where they could.
+fn describe_freed(expression: &Expression, counts: &Counts, finder: &Finder) -> Option<String> {
+    let side = expression.sides.get(counts.freed_side as usize)?;
+    let place = finder.places().name(counts.freed_at?)?;
+    (counts.freed > 0).then(|| {
+        format!(
+            "what a thread was held up for at {} was freed at {place} meanwhile; \
+             `{place} -> {} if same-object` has the two meet",
+            side.at, side.at
+        )
+    })
+}
+
 /// The same for programs.
 pub fn as_json(expression: &Expression, counts: &Counts) -> Value {
     json!({
@@ -140,6 +165,7 @@ pub fn as_json(expression: &Expression, counts: &Counts) -> Value {
         "postponed": counts.postponed,
         "hits": counts.hits,
         "timed_out": counts.timed_out,
+        "freed": counts.freed,
         "seconds_to_first_hit": (counts.first_hit > 0).then(|| counts.first_hit as f64 / 1e9),
     })
 }

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 pub fn run(args: &Args) -> Outcome {
     let expressions = breakpoints::expressions(&args.breakpoints)?;
     let subject = args.program.quiet_subject()?;
-    let found = Finder::of(&subject)?.find(&expressions)?;
+    let finder = Finder::of(&subject)?;
+    let found = finder.find(&expressions)?;
     let native = Native::new(&subject)?;
     let voice = match args.json {
         true => Voice::Aside,
@@ -24,9 +25,7 @@ pub fn run(args: &Args) -> Outcome {
         let kind = failure.as_ref().map(bohr_event::FailureKind::name);
         println!("{}", as_json(&run, kind.as_deref(), &expressions));
     }
-    for (expression, counts) in expressions.iter().zip(&run.counts) {
-        eprintln!("bohr: {}", breakpoints::describe(expression, counts));
-    }
+    breakpoints::tell(expressions.iter().zip(&run.counts), &finder);
     eprintln!(
         "bohr: {} after {:.3} s",
         describe(&run.ending),
