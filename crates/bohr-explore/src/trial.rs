@@ -263,6 +263,48 @@ impl<'a> Trials<'a> {
         Ok(shown)
     }
 
+    /// The first of so many seeds with which a plan shows the bug.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn seek(
+        &mut self,
+        plan: &Plan,
+        seeds: std::ops::Range<u64>,
+    ) -> Result<Option<u64>, ExploreError> {
+        let mut next = seeds.start;
+        while next < seeds.end {
+            let job = Job {
+                runs: seeds.end - next,
+                stride: 1,
+                stop_at_failure: true,
+                ..self.job(plan, next)
+            };
+            let (mut made, mut found) = (0, None);
+            let Trials {
+                server,
+                bug,
+                atlas,
+                judged,
+                ..
+            } = self;
+            repeat(server, job, self.go_on, |report| {
+                ExploreError::if_broken(report)?;
+                made += 1;
+                if judge(report, bug, atlas, judged) == Judgement::TheBug {
+                    found = found.or(Some(report.seed));
+                }
+                Ok(())
+            })?;
+            self.runs += made;
+            next += made;
+            if found.is_some() || made == 0 {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
     /// Where every thread stands when a schedule is over: what it is about to
     /// do, and its stack. Empty if the schedule cannot be followed to its end.
     ///

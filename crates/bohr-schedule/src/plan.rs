@@ -11,6 +11,7 @@ use crate::{
     replay::{Fidelity, Replay},
     report,
     restricted::Restricted,
+    seldom::{Moment, Seldom},
     sequential::Sequential,
     slices::Slices,
     surw::{Profile, SelectivelyUniform},
@@ -54,6 +55,13 @@ pub enum Rule {
     Slices {
         /// Events of a slice, on average.
         mean: u64,
+    },
+    /// Nobody is preempted but at a few moments; who comes next is random.
+    Seldom {
+        /// At how many.
+        preemptions: u32,
+        /// The moments to draw from; one that comes twice is twice as likely.
+        moments: Vec<Moment>,
     },
 }
 
@@ -163,6 +171,10 @@ impl Plan {
             Rule::Backward => Box::new(Backward),
             Rule::Slices { mean } => Box::new(Slices::new(seed, *mean)),
             Rule::Systematic(branch) => Box::new(Systematic::new(branch)),
+            Rule::Seldom {
+                preemptions,
+                moments,
+            } => Box::new(Seldom::new(seed, *preemptions, moments)),
             Rule::Feedback { seed, wishes } => Box::new(Feedback::new(*seed, wishes)),
         };
         match &self.points {
@@ -196,6 +208,7 @@ mod tests {
     use super::*;
     use crate::machine::{Outcome, long_wait, lost_update, run};
     use alloc::vec;
+    use bohr_event::ThreadPath;
     use proptest::prelude::*;
 
     fn rules() -> Vec<Rule> {
@@ -215,6 +228,13 @@ mod tests {
             },
             Rule::Backward,
             Rule::Slices { mean: 3 },
+            Rule::Seldom {
+                preemptions: 1,
+                moments: vec![Moment {
+                    thread: ThreadPath::MAIN.child(1),
+                    events: 1,
+                }],
+            },
         ]
     }
 

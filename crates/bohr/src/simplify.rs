@@ -16,6 +16,7 @@ use bohr_explore::bug_file::{self, Bug};
 use bohr_explore::{ExploreError, Trials, Valued, write_whole};
 use bohr_reduce::{Execution, Failing, Options, cost, dynamic, simplify};
 use bohr_schedule::Plan;
+use bohr_schedule::search::DepthFirst;
 use report::Report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -190,8 +191,18 @@ impl<'w, 't> Work<'w, 't> {
         let go_on = until(started + time);
         let bar = counter("schedules tried");
         let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, &bar);
+        bench.leap(&mut self.best)?;
         dynamic::improve(&mut self.best, &mut bench)?;
-        self.report.fewest_preemptions = bench.search_below(&mut self.best)?;
+        // Small programs are searched through at once; for others, chance is the
+        // better guide, and half of the time is for the proof.
+        let mut search = DepthFirst::bounded();
+        let share = |share| until(started + time / share);
+        let mut is_fewest = bench.search_below(&mut self.best, &mut search, &share(8))?;
+        if !is_fewest {
+            bench.sample_below(&mut self.best, &share(2))?;
+            is_fewest = bench.search_below(&mut self.best, &mut search, &go_on)?;
+        }
+        self.report.fewest_preemptions = is_fewest;
         self.report.seconds_dynamic = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         Ok(())

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Time of each step. Far more than most take, and on a busy machine what some need.
-const TIME: &str = "60s";
+const TIME: &str = "30s";
 
 /// Seconds per hunt.
 const SECONDS: u32 = 20;

@@ -3,15 +3,29 @@
 
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::Trials;
-use bohr_reduce::{Execution, Failing, Laboratory, cost, dynamic};
+use bohr_reduce::{Execution, Failing, Laboratory, cost, dynamic, likely_moments};
 use bohr_schedule::search::{DepthFirst, Search};
-use bohr_schedule::{Fidelity, Follow, Plan, Rule};
+use bohr_schedule::{Fidelity, Follow, Moment, Plan, Rule};
 use indicatif::ProgressBar;
+use std::ops::Range;
 
 use crate::outcome::Failure;
 
 /// Events that a segment may have more than in the schedule it comes from.
 const SLACK: u64 = 64;
+
+/// Runs by chance in a row that show nothing better before that is given up, for
+/// each preemption that is left: with fewer there is less to choose.
+const SAMPLES: u64 = 4_000;
+
+/// How many of them are asked for at once.
+const BATCH: u64 = 64;
+
+/// Numbers of preemptions below the best that are tried in turn.
+const DEPTHS: usize = 2;
+
+/// Numbers of preemptions, from none on, that are tried before all else.
+const LEAPS: usize = 3;
 
 /// See the module.
 pub struct Bench<'b, 't> {
@@ -54,8 +68,17 @@ impl<'b, 't> Bench<'b, 't> {
         plan: &Plan,
         search: Option<&mut dyn Search>,
     ) -> Result<Option<Failing>, Failure> {
+        self.run_with(plan, self.seed, search)
+    }
+
+    fn run_with(
+        &mut self,
+        plan: &Plan,
+        seed: u64,
+        search: Option<&mut dyn Search>,
+    ) -> Result<Option<Failing>, Failure> {
         self.bar.set_position(self.trials.runs());
-        let trial = self.trials.run(plan, self.seed)?;
+        let trial = self.trials.run(plan, seed)?;
         if let Some(search) = search {
             search.learn(&trial.learnt);
         }
@@ -75,24 +98,110 @@ impl<'b, 't> Bench<'b, 't> {
         }))
     }
 
+    /// Looks, a few times each, for the same failure with hardly any preemption:
+    /// where much has happened, that is found sooner than all the rest removed.
+    pub fn leap(&mut self, best: &mut Failing) -> Result<(), Failure> {
+        let moments = self.moments(best)?;
+        for preemptions in (0..best.cost.preemptive).take(LEAPS) {
+            if !self.has_time() {
+                break;
+            }
+            let found = self.sample(preemptions, &moments, 0..BATCH)?;
+            if let Some(run) = found.filter(|run| run.cost < best.cost) {
+                *best = run;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for the same failure with fewer preemptions by chance: at moments
+    /// that can matter, with all others in any order. `go_on` ends it.
+    pub fn sample_below(
+        &mut self,
+        best: &mut Failing,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
+        let (mut first_seed, mut in_vain) = (BATCH, 0);
+        let mut moments = self.moments(best)?;
+        while in_vain < SAMPLES * best.cost.preemptive && go_on() {
+            let mut found = None;
+            // Fewer would be the better catch, but are less likely to show it.
+            for preemptions in (0..best.cost.preemptive).rev().take(DEPTHS) {
+                let seeds = first_seed..first_seed + BATCH;
+                let run = self.sample(preemptions, &moments, seeds)?;
+                found = found.or(run.filter(|run| run.cost < best.cost));
+                in_vain += BATCH;
+            }
+            first_seed += BATCH;
+            if let Some(run) = found {
+                *best = run;
+                dynamic::improve(best, self)?;
+                moments = self.moments(best)?;
+                in_vain = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs by chance with so many preemptions at some of the moments.
+    fn sample(
+        &mut self,
+        preemptions: u64,
+        moments: &[Moment],
+        seeds: Range<u64>,
+    ) -> Result<Option<Failing>, Failure> {
+        self.bar.set_position(self.trials.runs());
+        let plan = Plan::new(Rule::Seldom {
+            preemptions: preemptions as u32,
+            moments: moments.to_vec(),
+        });
+        match self.trials.seek(&plan, seeds)? {
+            Some(seed) => self.run_with(&plan, seed, None),
+            None => Ok(None),
+        }
+    }
+
+    /// Moments of the best run at which an interruption may change something;
+    /// those at which it has one, and those around them, more than once.
+    fn moments(&mut self, best: &Failing) -> Result<Vec<Moment>, Failure> {
+        let plan = Plan::replay(best.schedule.clone());
+        let Some(run) = self.trials.record(&plan, self.seed)? else {
+            return Ok(Vec::new());
+        };
+        let mut good = Vec::new();
+        for rule in [Rule::Sequential, Rule::Backward] {
+            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
+            good.extend(observed.run);
+        }
+        let good: Vec<Execution<'_>> = good.iter().map(Execution::recorded).collect();
+        let likely = likely_moments(Execution::recorded(&run), &good).into_iter();
+        let moment = |(thread, events)| Moment { thread, events };
+        Ok(likely.map(moment).collect())
+    }
+
     /// Looks for the same failure among all schedules with fewer preemptions
     /// than the best has, and improves what it finds. Whether it has seen them
     /// all, so that the number of preemptions is the smallest possible.
-    pub fn search_below(&mut self, best: &mut Failing) -> Result<bool, Failure> {
-        let mut search = DepthFirst::bounded();
+    pub fn search_below(
+        &mut self,
+        best: &mut Failing,
+        search: &mut DepthFirst,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<bool, Failure> {
         while let Some(plan) = search.next_plan() {
             let bound = u64::from(search.bound().unwrap_or(0));
             if bound >= best.cost.preemptive {
                 return Ok(true);
             }
-            if !self.has_time() {
-                return Ok(false);
-            }
-            if let Some(run) = self.run(&plan, Some(&mut search))?
+            if let Some(run) = self.run(&plan, Some(search))?
                 && run.cost < best.cost
             {
                 *best = run;
                 dynamic::improve(best, self)?;
+            }
+            if !go_on() {
+                return Ok(false);
             }
         }
         // Nothing was cut off: the program has no more schedules than these.
