@@ -2,6 +2,7 @@
 //! needs.
 
 mod crew;
+mod criterion;
 mod error;
 mod examiner;
 mod input;
@@ -124,7 +125,7 @@ pub fn run(args: &Args) -> Outcome {
     });
     bar.finish_and_clear();
     // Whatever went wrong, what was found before it is on disk.
-    done?;
+    let minimal = done?;
     workshop.keep()?;
     let report = Report {
         before: workshop.before(),
@@ -136,6 +137,10 @@ pub fn run(args: &Args) -> Outcome {
         input: input.map(|shrunk| (shrunk.before, shrunk.after)),
         sequential: workshop.is_sequential(),
         evaluated: workshop.is_evaluated(),
+        evaluated_places: workshop.evaluated_places(),
+        refusals: workshop.refusals(),
+        minimal,
+        cut: workshop.cut().clone(),
         verified: workshop.replays(REPLAYS)? == REPLAYS,
         runs: workshop.runs(),
     };

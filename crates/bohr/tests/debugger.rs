@@ -53,6 +53,22 @@ fn gdb_begins_in_the_thread_that_failed() {
 }
 
 #[test]
+fn gdb_follows_what_is_left_after_reduction() {
+    let folder = Folder::empty();
+    folder.build("crowd", &[]);
+    let hunt = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&hunt).expect(1);
+    let words = ["reduce", "program.bohr", "-o", "small.bohr", "--json"];
+    let report = folder.bohr(&words).expect(0).json();
+    assert_eq!(report["threads_after"], 3);
+    let text = debug(&folder, "small.bohr", "backtrace\n");
+    assert!(
+        text.contains("in main (") && text.contains("crowd.c:47"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_failure_without_a_moment_is_refused() {
     let folder = Folder::with("order", &[]);
     let words = ["hunt", "--", "./program", "argument"];

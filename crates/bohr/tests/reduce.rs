@@ -46,6 +46,54 @@ fn bystanders_and_repetitions_go_and_the_bug_stays() {
     assert_eq!(again["events_after"], report["events_after"]);
 }
 
+/// Whether some of a few runs by chance fail that leave out these threads.
+fn fails_without(folder: &Folder, threads: &[&str]) -> bool {
+    let without: Vec<&str> = { threads.iter() }
+        .flat_map(|thread| ["--without-thread", thread])
+        .collect();
+    (1..=40).any(|seed| {
+        let seed = seed.to_string();
+        let words = ["run", "--strategy", "random", "--seed", &seed];
+        let words = [&words[..], &without, &["--", "./program"]].concat();
+        folder.bohr(&words).code() == 1
+    })
+}
+
+#[test]
+fn no_thread_that_is_left_can_go_by_itself() {
+    let folder = crowd();
+    let report = reduce(&folder, &[]);
+    assert_eq!(report["minimal"], json!(true));
+    let gone: Vec<&str> = { report["without_threads"].as_array().expect("a list").iter() }
+        .filter_map(Value::as_str)
+        .collect();
+    let all: Vec<String> = (1..9).map(|number| format!("0:{number}")).collect();
+    let left: Vec<&str> = { all.iter().map(String::as_str) }
+        .filter(|path| !gone.contains(path))
+        .collect();
+    assert_eq!(left.len(), 2, "{gone:?}");
+    assert!(fails_without(&folder, &gone), "as they are");
+    for thread in left {
+        let fewer = [&gone[..], &[thread]].concat();
+        assert!(!fails_without(&folder, &fewer), "{thread} could go, too");
+    }
+}
+
+#[test]
+fn a_join_of_a_thread_that_stays_is_not_left_out() {
+    let folder = Folder::empty();
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../museum/idle-workers/main.c"
+    );
+    let words = ["cc", "-g", "-O1", "-pthread", source, "-o", "program"];
+    folder.bohr(&words).expect(0);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    // The manifest proves that four threads beside main are needed, as long as
+    // main waits for the listeners.
+    assert_eq!(reduce(&folder, &[])["threads_after"], json!(5));
+}
+
 #[test]
 fn what_is_reduced_can_be_simplified_and_explained() {
     let folder = crowd();

@@ -101,3 +101,21 @@ fn a_wrong_word_is_refused() {
         folder.bohr(words).expect(2);
     }
 }
+
+#[test]
+fn what_has_nothing_to_do_with_the_failure_is_not_relevant() {
+    let folder = Folder::empty();
+    folder.build("crowd", &[]);
+    let hunt = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&hunt).expect(1);
+    let trace = |words: &[&str]| {
+        let words = [&["trace", "program.bohr"], words].concat();
+        folder.bohr(&words).expect(0).text()
+    };
+    let (all, relevant) = (trace(&[]), trace(&["--relevant"]));
+    let count = |text: &str, name: &str| text.lines().filter(|line| line.contains(name)).count();
+    assert!(count(&all, "counted") > 0, "{all}");
+    assert_eq!(count(&relevant, "counted"), 0, "{relevant}");
+    assert!(count(&all, "lost") > 0, "{all}");
+    assert_eq!(count(&relevant, "lost"), count(&all, "lost"), "{relevant}");
+}

@@ -31,6 +31,7 @@ pub fn all(
         }),
         simplified(results),
         simtrace::simplified(papers, results)?,
+        lean::subjects(papers, results)?,
         lean::effect(papers, results)?,
         lean::components(papers, results)?,
         lean::effort(papers, results)?,

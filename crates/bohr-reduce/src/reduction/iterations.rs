@@ -6,8 +6,8 @@
 //! only then are single passes looked for. Blocks that were passed seldom come
 //! first: they are the outer ones of nested blocks, and numbers of passes through
 //! inner ones count what is left of the outer ones. A block of which so many parts
-//! in a row cannot go is left as it is: a loop that builds what everybody needs
-//! would otherwise cost as many tests as it has passes.
+//! in a row cannot go is put off: a loop that builds what everybody needs costs as
+//! many tests as it has passes, which are cheapest when all else is gone.
 
 use super::{Block, Candidates, Reducer, Stage, Work};
 use bohr_event::ThreadPath;
@@ -132,7 +132,8 @@ fn replaced(
 
 /// Tries to leave out what comes after the failure: passes that a run without it
 /// would make. Nothing of the failing run goes, but the runs that it is compared
-/// with become as short as it is.
+/// with become as short as it is. Loops that join threads stay: who would be joined
+/// in passes to come is not known.
 pub(super) fn later_ones<R: Reducer>(
     work: &mut Work<'_, R>,
     stage: &mut Stage,
@@ -143,7 +144,7 @@ pub(super) fn later_ones<R: Reducer>(
         known.any(|one| is_of(one, block) && one.beyond.is_some())
     };
     let blocks: Vec<Block> = { work.reducer.blocks().into_iter() }
-        .filter(|block| !ends(block))
+        .filter(|block| !ends(block) && !block.joins)
         .collect();
     if blocks.is_empty() || !work.reducer.has_time() {
         return Ok(());
@@ -188,6 +189,7 @@ mod tests {
             starts: Vec::new(),
             length: 0,
             pinned: Vec::new(),
+            joins: false,
         };
         let nothing = Omissions::default();
         assert_eq!(left_of(&block, &nothing), [5, 4, 3, 2, 1, 0]);

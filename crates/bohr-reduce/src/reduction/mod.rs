@@ -19,7 +19,7 @@ mod slices;
 mod suspects;
 mod threads;
 
-pub use pinned::pinned;
+pub use pinned::{joins, pinned};
 pub use projection::{project, usual_length};
 pub use serial::{is_serial, place};
 pub use slices::irrelevant_passes;
@@ -52,6 +52,8 @@ pub struct Block {
     /// Passes that have to stay, ascending: they create or join a thread that is
     /// there.
     pub pinned: Vec<u64>,
+    /// Whether it joins another in some pass.
+    pub joins: bool,
 }
 
 /// How hard a reducer looks for the failure where the old schedule does not show
@@ -135,6 +137,12 @@ pub trait Reducer {
     /// Events of the best run so far.
     fn events(&self) -> u64;
 
+    /// Whether so many candidates more are worth the certainty that none of them
+    /// can go.
+    fn is_affordable(&self, _candidates: u64) -> bool {
+        true
+    }
+
     /// Whether there is time for more.
     fn has_time(&self) -> bool;
 
@@ -164,6 +172,8 @@ pub struct Stage {
 }
 
 /// Leaves out as much as it can; `told` hears what each stage did, in order.
+/// Whether every thread and every pass that is left was tried by itself and
+/// cannot go: the result is 1-minimal.
 ///
 /// # Errors
 /// If the program cannot be run. What was found so far is the reducer's.
@@ -171,12 +181,13 @@ pub fn reduce<R: Reducer>(
     reducer: &mut R,
     cut: &mut Cut,
     mut told: impl FnMut(&Stage),
-) -> Result<(), R::Error> {
+) -> Result<bool, R::Error> {
     loop {
         let mut work = Work {
             reducer,
             cut,
             effort: Effort::Following,
+            patience: PATIENCE,
         };
         work.repeatedly(&mut told)?;
         work.effort = Effort::Searching;
@@ -187,10 +198,12 @@ pub fn reduce<R: Reducer>(
         if stage.progress {
             work.repeatedly(&mut told)?;
         }
+        let minimal = work.thoroughly(&mut told)?;
         let confirmed = reducer.confirm(true)?;
         if confirmed == *cut || !reducer.has_time() {
+            let minimal = minimal && confirmed == *cut && reducer.has_time();
             *cut = confirmed;
-            return Ok(());
+            return Ok(minimal);
         }
         *cut = confirmed;
     }
@@ -201,9 +214,34 @@ struct Work<'w, R> {
     reducer: &'w mut R,
     cut: &'w mut Cut,
     effort: Effort,
+    /// Tests in a row that fail before a list of passes is left as it is.
+    patience: usize,
 }
 
 impl<R: Reducer> Work<'_, R> {
+    /// Tries every pass that is left, of blocks that were given up, too; whether
+    /// that was worth it.
+    fn thoroughly(&mut self, told: &mut impl FnMut(&Stage)) -> Result<bool, R::Error> {
+        while self.reducer.has_time() {
+            let blocks = self.reducer.blocks();
+            let left = |block: &Block| iterations::left_of(block, &self.cut.without).len() as u64;
+            let candidates = blocks.iter().map(left).sum();
+            if !self.reducer.is_affordable(candidates) {
+                return Ok(false);
+            }
+            self.patience = usize::MAX;
+            let stage = self.iterations();
+            self.patience = PATIENCE;
+            let stage = stage?;
+            told(&stage);
+            if !stage.progress {
+                return Ok(self.reducer.has_time());
+            }
+            self.repeatedly(told)?;
+        }
+        Ok(false)
+    }
+
     /// All stages, until none of them finds anything.
     fn repeatedly(&mut self, told: &mut impl FnMut(&Stage)) -> Result<(), R::Error> {
         let mut progress = true;
@@ -299,7 +337,7 @@ impl<R: Reducer> Work<'_, R> {
         count: usize,
         cut: &(dyn Fn(&[usize]) -> Cut + Sync),
     ) -> Result<(), R::Error> {
-        self.search_patiently(stage, count, false, PATIENCE, cut)
+        self.search_patiently(stage, count, false, self.patience, cut)
     }
 
     fn search_patiently(

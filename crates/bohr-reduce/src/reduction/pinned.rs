@@ -4,7 +4,7 @@
 //! has ended, which is another program.
 
 use super::Block;
-use bohr_event::control::{Omissions, Recorded};
+use bohr_event::control::{Omissions, Recorded, Step};
 use bohr_event::{EventKind, ThreadIndex};
 
 /// The passes of a run through a block that have to stay, ascending.
@@ -38,9 +38,27 @@ fn is_there(block: &Block, number: u64, omissions: &Omissions) -> bool {
     omissions.threads.binary_search(&child).is_err()
 }
 
-/// The passes in which the thread joins one that is there.
+/// Whether a thread joins another in a pass through a block, or waits for that at
+/// the end of the run. What later passes would do nobody knows, and those of such a
+/// block may join somebody who is there.
+#[must_use]
+pub fn joins(run: &Recorded, block: &Block) -> bool {
+    let thread = run.threads.iter().position(|path| *path == block.thread);
+    let thread = thread.map(|thread| ThreadIndex(thread as u32));
+    thread.is_some_and(|thread| !joining(run, block, thread, &Omissions::default()).is_empty())
+}
+
+/// The passes in which the thread joins one that is there, or waits for its end.
 fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omissions) -> Vec<u64> {
     let mut passes = Vec::new();
+    let joins_one = |step: &Step| {
+        let joined = match step.operation.kind {
+            EventKind::Join => ThreadIndex::from_object(step.operation.object),
+            _ => None,
+        };
+        let joined = joined.and_then(|joined| run.threads.get(joined.position()));
+        joined.is_some_and(|path| omissions.threads.binary_search(path).is_err())
+    };
     // Events of the thread since the pass at hand began, and which pass that is.
     let (mut since, mut next) = (0, 0);
     for (event, step) in (0u64..).zip(&run.steps) {
@@ -52,15 +70,20 @@ fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omiss
             since = 0;
         }
         since += 1;
-        let joined = match step.operation.kind {
-            EventKind::Join => ThreadIndex::from_object(step.operation.object),
-            _ => None,
-        };
-        let joined = joined.and_then(|joined| run.threads.get(joined.position()));
-        let is_there = |path| omissions.threads.binary_search(path).is_err();
-        if next > 0 && since <= block.length && joined.is_some_and(is_there) {
+        if next > 0 && since <= block.length && joins_one(step) {
             passes.push(next as u64 - 1);
         }
+    }
+    // It may stand before a join whose thread has not ended.
+    let waits = { run.pending.iter() }.any(|step| step.thread == thread && joins_one(step));
+    let last = block.starts.len() as u64;
+    let since = match block.starts.get(next) {
+        // The last pass begins with what it waits for.
+        Some(_) => 0,
+        None => since,
+    };
+    if waits && last > 0 && since < block.length {
+        passes.push(last - 1);
     }
     passes
 }
@@ -68,7 +91,7 @@ fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omiss
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::control::{GateReference, Step};
+    use bohr_event::control::GateReference;
     use bohr_event::{Operation, PlaceNumber};
 
     fn join(object: u32) -> Step {
@@ -98,6 +121,7 @@ mod tests {
             starts: Vec::new(),
             length: 0,
             pinned: Vec::new(),
+            joins: false,
         };
         // Pass 0 creates 0:2 and 0:3, pass 3 creates 0:8 and 0:9.
         let gone = ["0:2", "0:3", "0:4", "0:6", "0:7", "0:8"].map(path);
@@ -110,7 +134,7 @@ mod tests {
             ..Recorded::default()
         };
         assert_eq!(pinned(&run, &block, &omissions), [1, 3]);
-        let joins = Block {
+        let joining = Block {
             children: 0,
             passes: 2,
             starts: vec![0, 1],
@@ -119,6 +143,15 @@ mod tests {
         };
         run.threads = vec![path("0"), path("0:2"), path("0:5")];
         run.steps = vec![join(1), join(2), join(2)];
-        assert_eq!(pinned(&run, &joins, &omissions), [1]);
+        assert_eq!(pinned(&run, &joining, &omissions), [1]);
+        assert!(joins(&run, &joining));
+        // It waits in its second pass for a thread that is there.
+        run.steps = vec![join(1)];
+        run.pending = vec![join(2)];
+        assert_eq!(pinned(&run, &joining, &omissions), [1]);
+        run.steps.clear();
+        assert!(joins(&run, &joining));
+        run.pending.clear();
+        assert!(!joins(&run, &joining));
     }
 }

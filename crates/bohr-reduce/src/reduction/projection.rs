@@ -173,6 +173,7 @@ mod tests {
             starts: vec![1, 4, 7],
             length: usual_length(&run, &[1, 4, 7], ThreadIndex(1)),
             pinned: Vec::new(),
+            joins: false,
         };
         let omissions = Omissions {
             threads: vec![path("0:2")],

@@ -90,6 +90,7 @@ mod tests {
             starts: vec![0, 1, 4, 5],
             length: 1,
             pinned: Vec::new(),
+            joins: false,
         };
         let relevant = |event| event == 0 || event == 2;
         assert_eq!(irrelevant_passes(&run, &block, &relevant), [1, 3]);

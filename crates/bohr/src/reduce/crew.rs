@@ -2,6 +2,7 @@
 //! next one; the first of the row that is redundant counts, so that the result
 //! is the same however many they are.
 
+use super::criterion::Refusals;
 use super::examiner::{Base, Examiner, Question};
 use bohr_event::control::Omissions;
 use bohr_event::{PlaceNumber, Schedule};
@@ -45,6 +46,15 @@ impl<'c> Crew<'c> {
     pub fn runs(&self) -> u64 {
         let runs = self.examiners.iter().map(|one| one.trials.runs());
         runs.sum()
+    }
+
+    /// Why they have refused candidates.
+    pub fn refusals(&self) -> Refusals {
+        let mut all = Refusals::default();
+        for examiner in &self.examiners {
+            all += examiner.refusals;
+        }
+        all
     }
 
     /// How many of so many replays show the failure; all examiners make some.

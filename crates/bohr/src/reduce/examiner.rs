@@ -5,14 +5,14 @@
 //!
 //! An answer depends on the question alone, never on a clock or on who gives it.
 
+use super::criterion::{Criterion, Evaluation, Refusals, predicate, visited};
 use crate::simplify::loosely;
 use bohr_event::control::{Omissions, Passes, Recorded};
-use bohr_event::{EventKind, FailureKind, PlaceNumber, Schedule};
+use bohr_event::{FailureKind, PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials};
-use bohr_reduce::reduction::{Block, Cut, is_serial, pinned, project, usual_length};
+use bohr_reduce::reduction::{Block, Cut, is_serial, joins, pinned, project, usual_length};
 use bohr_schedule::{Plan, Rule};
-use std::collections::HashSet;
 
 /// Replays that a result has to pass, every one of them.
 pub const REPLAYS: u64 = 20;
@@ -45,25 +45,14 @@ pub struct Base {
     pub blocks: Vec<Block>,
 }
 
-/// What condition II asks for.
-#[derive(Clone, Debug, Default)]
-pub struct Criterion {
-    /// The failure comes also when threads run one after the other: condition I
-    /// is all that can be asked.
-    pub sequential: bool,
-    /// Places that a good run has to come by to have evaluated what failed.
-    pub evaluated: Vec<PlaceNumber>,
-    /// Whether it has to end well, too: where the end is what failed, or where
-    /// no place tells.
-    pub ends_well: bool,
-}
-
 /// A program that stands ready for questions.
 pub struct Examiner<'t> {
     pub trials: Trials<'t>,
     seed: u64,
     /// Whether the failure is that a run goes on for ever.
     endless: bool,
+    /// Why candidates were refused.
+    pub refusals: Refusals,
 }
 
 impl<'t> Examiner<'t> {
@@ -72,6 +61,7 @@ impl<'t> Examiner<'t> {
             trials,
             seed: bug.seed,
             endless: bug.signature.kind == FailureKind::Livelock,
+            refusals: Refusals::default(),
         }
     }
 
@@ -79,11 +69,15 @@ impl<'t> Examiner<'t> {
     pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         self.trials.leave_out(question.cut.without.clone());
         let Some(run) = self.still_fails(question)? else {
+            self.refusals.lost += 1;
             return Ok(None);
         };
-        let is_redundant = self.is_about_interleaving(question)?
-            && (!question.surely || self.replays_always(&question.cut, &run.run.schedule)?);
-        Ok(is_redundant.then_some(run))
+        if !self.is_about_interleaving(question)? {
+            return Ok(None);
+        }
+        let steady = !question.surely || self.replays_always(&question.cut, &run.run.schedule)?;
+        self.refusals.unsteady += u64::from(!steady);
+        Ok(steady.then_some(run))
     }
 
     /// Condition I, by the schedule of the best run so far or by other ones.
@@ -185,12 +179,15 @@ impl<'t> Examiner<'t> {
         }
         for rule in [Rule::Sequential, Rule::Backward] {
             let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
-            match criterion.judge(&observed) {
-                Evaluation::Good => return self.is_good_around(&question.cut, &observed),
-                Evaluation::Bad => return Ok(false),
-                Evaluation::None => {}
-            }
+            let good = match criterion.judge(&observed) {
+                Evaluation::Good => self.is_good_around(&question.cut, &observed)?,
+                Evaluation::Bad => false,
+                Evaluation::None => continue,
+            };
+            self.refusals.sequential += u64::from(!good);
+            return Ok(good);
         }
+        self.refusals.unevaluated += 1;
         Ok(false)
     }
 
@@ -256,35 +253,6 @@ impl<'t> Examiner<'t> {
     }
 }
 
-/// What a run in which threads come one after the other says about a candidate.
-enum Evaluation {
-    /// It evaluates what failed, and that is good.
-    Good,
-    /// That fails, or the run does where it must not.
-    Bad,
-    /// It does not come by.
-    None,
-}
-
-impl Criterion {
-    fn judge(&self, observed: &Observed) -> Evaluation {
-        let Some(run) = &observed.run else {
-            return Evaluation::Bad;
-        };
-        let last = run.steps.last().map(|step| step.operation.place);
-        let fails_there = last.is_some_and(|place| self.evaluated.contains(&place));
-        if observed.same || (observed.failed && (self.ends_well || fails_there)) {
-            return Evaluation::Bad;
-        }
-        let is_visited =
-            |place: &PlaceNumber| run.steps.iter().any(|step| step.operation.place == *place);
-        match self.evaluated.iter().all(is_visited) {
-            true => Evaluation::Good,
-            false => Evaluation::None,
-        }
-    }
-}
-
 /// Plans and seeds that might show the failure: few switches, or many.
 fn chances(question: &Question<'_>) -> impl Iterator<Item = (Plan, u64)> + use<> {
     let events = question.base.run.steps.len() as u64;
@@ -316,8 +284,10 @@ fn blocks(passes: &[Passes], run: &Recorded, omissions: &Omissions) -> Vec<Block
             length: usual_length(run, &passes.starts, passes.thread),
             starts: passes.starts.clone(),
             pinned: Vec::new(),
+            joins: false,
         };
         block.pinned = pinned(run, &block, omissions);
+        block.joins = joins(run, &block);
         Some(block)
     };
     passes.iter().filter_map(block).collect()
@@ -328,41 +298,4 @@ fn is_left_out(omissions: &Omissions, observed: &Observed) -> bool {
     let threads = observed.run.as_ref().map_or(&[][..], |run| &run.threads);
     let wanted = omissions.threads.iter();
     { wanted }.all(|path| observed.left_out.contains(path) || !threads.contains(path))
-}
-
-fn visited(run: &Recorded) -> HashSet<PlaceNumber> {
-    run.steps.iter().map(|step| step.operation.place).collect()
-}
-
-/// The places that a good run has to come by to have evaluated what failed: the
-/// acquisitions of a deadlock, or the last place of the failing thread that a
-/// good run comes by as well; what comes after it happens only to who fails. A
-/// wrong exit code or output is evaluated by every run that ends.
-fn predicate(
-    failing: &Recorded,
-    kind: &FailureKind,
-    good: &HashSet<PlaceNumber>,
-) -> Vec<PlaceNumber> {
-    match kind {
-        FailureKind::Exit { .. } | FailureKind::Output => Vec::new(),
-        FailureKind::Deadlock => {
-            let acquires = |kind| matches!(kind, EventKind::Acquire | EventKind::AcquireShared);
-            let pending = failing.pending.iter().map(|step| step.operation);
-            pending
-                .filter(|operation| acquires(operation.kind) && good.contains(&operation.place))
-                .map(|operation| operation.place)
-                .collect()
-        }
-        _ => {
-            let Some(thread) = failing.steps.last().map(|step| step.thread) else {
-                return Vec::new();
-            };
-            let own = failing.steps.iter().rev();
-            let mut own = own.filter(|step| step.thread == thread);
-            own.find(|step| good.contains(&step.operation.place))
-                .map(|step| step.operation.place)
-                .into_iter()
-                .collect()
-        }
-    }
 }

@@ -2,8 +2,9 @@
 //! delta debugging under the oracle that threads and iterations are left out by.
 //! Every candidate is a start of the program, so one is tried at a time.
 
+use super::criterion::Criterion;
 use super::error::ReduceError;
-use super::examiner::{Base, Criterion, Examiner, Question};
+use super::examiner::{Base, Examiner, Question};
 use crate::outcome::Failure;
 use bohr_event::ThreadPath;
 use bohr_explore::bug_file::{Bug, Invocation};

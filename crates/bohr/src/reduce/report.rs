@@ -1,14 +1,19 @@
 //! What reduction came to, for people and for programs.
 
+use super::criterion::Refusals;
 use super::size::Size;
+use bohr_event::control::OmittedPasses;
 use bohr_reduce::execution_reduction::Irrelevant;
-use bohr_reduce::reduction::Stage;
+use bohr_reduce::reduction::{Cut, Stage};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
 const NOT_EVALUATED: &str = "note: no good run comes by the place of the failure, so that \
-nobody knows whether what is left fails for the same reason\n";
+nobody knows whether what is left fails for the same reason";
+
+const SEQUENTIAL: &str = "note: it fails also when the threads run one after the other, so that only \
+the failure itself was asked of each candidate";
 
 /// The figures before and after.
 pub struct Report {
@@ -27,6 +32,14 @@ pub struct Report {
     pub sequential: bool,
     /// Whether good runs come by the place of the failure.
     pub evaluated: bool,
+    /// Where these are.
+    pub evaluated_places: Vec<String>,
+    /// Why candidates were refused.
+    pub refusals: Refusals,
+    /// Whether each thread and pass that is left was tried by itself.
+    pub minimal: bool,
+    /// What is left out.
+    pub cut: Cut,
     /// Whether the result replayed every time.
     pub verified: bool,
     pub runs: u64,
@@ -66,6 +79,16 @@ impl Report {
             "input_bytes_before": self.input.map(|input| input.0),
             "input_bytes_after": self.input.map(|input| input.1),
             "sequential": self.sequential,
+            "evaluated": self.evaluated_places,
+            "refused": {
+                "lost": self.refusals.lost,
+                "sequential": self.refusals.sequential,
+                "unevaluated": self.refusals.unevaluated,
+                "unsteady": self.refusals.unsteady,
+            },
+            "minimal": self.minimal,
+            "without_threads": self.cut.without.threads.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "without_iterations": self.cut.without.iterations.iter().filter_map(passes).collect::<Vec<_>>(),
             "verified": self.verified,
             "runs": self.runs,
             "bug_file": path,
@@ -98,10 +121,22 @@ impl Report {
     }
 
     pub fn as_text(&self, path: &Path) -> String {
+        let text = self.table_of_sizes() + &self.table_of_stages();
+        let path = path.display();
+        let end = format!("written to {path}\nnext: bohr simplify {path}\n");
+        text + &self.remarks() + &end
+    }
+
+    /// The run before and after.
+    fn table_of_sizes(&self) -> String {
         let (before, after) = (&self.before, &self.after);
-        let row =
-            |name: &str, before: u64, after: u64| format!("  {name:11}{before:>9}{after:>9}\n");
-        let mut text = format!("  {:11}{:>9}{:>9}\n", "", "before", "after");
+        let removed =
+            |before: f64, after: f64| 100.0 * (1.0 - after / before.max(f64::MIN_POSITIVE));
+        let row = |name: &str, before: u64, after: u64| {
+            let removed = removed(before as f64, after as f64);
+            format!("  {name:11}{before:>9}{after:>9}{removed:>8.1}%\n")
+        };
+        let mut text = format!("  {:11}{:>9}{:>9}{:>9}\n", "", "before", "after", "removed");
         text.push_str(&row("threads", before.threads, after.threads));
         text.push_str(&row("iterations", before.iterations, after.iterations));
         text.push_str(&row("events", before.events, after.events));
@@ -110,46 +145,93 @@ impl Report {
         if let Some((before, after)) = self.input {
             text.push_str(&row("input bytes", before, after));
         }
-        if let Some(relevant) = self.relevant {
-            text.push_str(&format!(
-                "{relevant} of the {} events that are left matter for the failure; `bohr trace --relevant` shows them\n",
-                after.events
-            ));
-        }
+        let (from, to) = (before.replay_seconds, after.replay_seconds);
         text.push_str(&format!(
-            "  {:11}{:>7.1}ms{:>7.1}ms\n",
+            "  {:11}{:>7.1}ms{:>7.1}ms{:>8.1}%\n",
             "replay",
-            1e3 * before.replay_seconds,
-            1e3 * after.replay_seconds
+            1e3 * from,
+            1e3 * to,
+            removed(from, to)
         ));
-        text.push_str(&self.table_of_stages());
-        text.push_str(&format!(
-            "{} of {} blocks have passes that could go\n",
-            self.blocks_redundant, before.blocks
-        ));
-        let seconds: f64 = self.stages.iter().map(|stage| stage.1.as_secs_f64()).sum();
-        text.push_str(&format!("{} runs in {seconds:.1} s\n", self.runs));
-        text.push_str(&format!(
-            "the dependence graph alone could do without {} of {} events\n",
-            self.er.events, before.events
-        ));
-        if after.serial > 0 {
-            text.push_str(&format!(
-                "{} more threads cannot go and need not be interleaved: each runs in one piece\n",
-                after.serial
-            ));
-        }
-        if self.sequential {
-            text.push_str("note: it fails also when the threads run one after the other\n");
-        }
-        if !self.evaluated {
-            text.push_str(NOT_EVALUATED);
-        }
-        if !self.verified {
-            text.push_str("note: the result did not replay every time; `bohr check` looks why\n");
-        }
-        let path = path.display();
-        text.push_str(&format!("written to {path}\nnext: bohr simplify {path}\n"));
         text
     }
+
+    /// What the tables do not tell.
+    fn remarks(&self) -> String {
+        let (before, after) = (&self.before, &self.after);
+        let mut text = String::new();
+        let mut line = |words: String| text.push_str(&(words + "\n"));
+        if let Some(relevant) = self.relevant {
+            let events = after.events;
+            line(format!(
+                "{relevant} of the {events} events that are left matter for the failure; `bohr trace --relevant` shows them"
+            ));
+        }
+        let (redundant, blocks) = (self.blocks_redundant, before.blocks);
+        line(format!(
+            "{redundant} of {blocks} blocks have passes that could go"
+        ));
+        let seconds: f64 = self.stages.iter().map(|stage| stage.1.as_secs_f64()).sum();
+        line(format!("{} runs in {seconds:.1} s", self.runs));
+        let er = self.er.events;
+        line(format!(
+            "the dependence graph alone could do without {er} of {} events",
+            before.events
+        ));
+        if after.serial > 0 {
+            let serial = after.serial;
+            line(format!(
+                "{serial} more threads cannot go and need not be interleaved: each runs in one piece"
+            ));
+        }
+        line(self.refused());
+        if self.minimal {
+            line("each thread and pass that is left was tried: none can go by itself".to_string());
+        }
+        match self.evaluated_places.is_empty() {
+            false if !self.sequential => line(format!(
+                "in turn, threads come by {} and do not fail there",
+                self.evaluated_places.join(" and ")
+            )),
+            _ if self.sequential => line(SEQUENTIAL.to_string()),
+            _ if !self.evaluated => line(NOT_EVALUATED.to_string()),
+            _ => {}
+        }
+        if !self.verified {
+            line("note: the result did not replay every time; `bohr check` looks why".to_string());
+        }
+        text
+    }
+
+    /// What was refused, by the condition that it does not meet.
+    fn refused(&self) -> String {
+        let Refusals {
+            lost,
+            sequential,
+            unevaluated,
+            unsteady,
+        } = self.refusals;
+        let all = lost + sequential + unevaluated + unsteady;
+        format!(
+            "{all} candidates refused: {lost} lose the failure, {sequential} fail in turn as well, {unevaluated} never come to it in turn, {unsteady} do not replay every time"
+        )
+    }
+}
+
+/// Passes that are left out, as `bohr run --without-iteration` takes them.
+fn passes(one: &OmittedPasses) -> Option<String> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for &number in &one.numbers {
+        match ranges.last_mut() {
+            Some(last) if last.1 + 1 == number => last.1 = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let range = |(first, last): &(u64, u64)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    let ranges: Vec<String> = ranges.iter().map(range).collect();
+    let (gate, thread) = (one.gate.number, &one.thread);
+    (!ranges.is_empty()).then(|| format!("{gate}@{thread}={}", ranges.join(",")))
 }

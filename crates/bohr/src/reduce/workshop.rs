@@ -2,8 +2,9 @@
 //! memory of what was tried.
 
 use super::crew::Crew;
+use super::criterion::{Criterion, Refusals};
 use super::error::ReduceError;
-use super::examiner::{Base, Criterion, Question, REPLAYS};
+use super::examiner::{Base, Question, REPLAYS};
 use super::size::Size;
 use crate::control::relevant;
 use crate::outcome::Failure;
@@ -33,6 +34,9 @@ const CHANCE_COST: u64 = 2_000_000;
 
 /// Replays that cost as much as so many events or fewer are made at once.
 const CHEAP: u64 = 1_000_000;
+
+/// Single passes are tried by themselves, at last, if they cost so many events.
+const THOROUGH: u64 = 20_000_000;
 
 /// The creation of a thread, in events.
 const THREAD_COST: u64 = 50;
@@ -132,6 +136,20 @@ impl<'w> Workshop<'w> {
         let kind = &self.bug.signature.kind;
         let always = matches!(kind, FailureKind::Exit { .. } | FailureKind::Output);
         always || self.criterion.sequential || !self.criterion.evaluated.is_empty()
+    }
+
+    /// Where a run of threads one after the other has to come by, as lines of the
+    /// source where those are known.
+    pub fn evaluated_places(&mut self) -> Vec<String> {
+        let places = self.criterion.evaluated.clone();
+        let atlas = self.crew.first_examiner().trials.atlas_mut();
+        { places.into_iter() }
+            .map(|place| atlas.spot(place).to_string())
+            .collect()
+    }
+
+    pub fn refusals(&self) -> Refusals {
+        self.crew.refusals()
     }
 
     pub fn runs(&self) -> u64 {
@@ -412,6 +430,10 @@ impl Reducer for Workshop<'_> {
             .iter()
             .map(|block| (block.clone(), passes(block)));
         lists.filter(|(_, passes)| !passes.is_empty()).collect()
+    }
+
+    fn is_affordable(&self, candidates: u64) -> bool {
+        candidates.saturating_mul(cost(&self.best.run)) <= THOROUGH
     }
 
     fn events(&self) -> u64 {

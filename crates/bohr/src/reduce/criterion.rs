@@ -1,0 +1,111 @@
+//! Condition II of the redundancy criterion (LEAN, Definition 2): what a run in
+//! which threads come one after the other has to show of the failure.
+
+use bohr_event::control::Recorded;
+use bohr_event::{EventKind, FailureKind, PlaceNumber};
+use bohr_explore::Observed;
+use std::collections::HashSet;
+use std::ops::AddAssign;
+
+/// What condition II asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Criterion {
+    /// The failure comes also when threads run one after the other: condition I
+    /// is all that can be asked.
+    pub sequential: bool,
+    /// Places that a good run has to come by to have evaluated what failed.
+    pub evaluated: Vec<PlaceNumber>,
+    /// Whether it has to end well, too: where the end is what failed, or where
+    /// no place tells.
+    pub ends_well: bool,
+}
+
+/// How many candidates were refused, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// No run without what they leave out fails the same way: condition I.
+    pub lost: u64,
+    /// Threads that come one after the other fail, too: condition II.
+    pub sequential: u64,
+    /// They do not come by the place of the failure: condition II.
+    pub unevaluated: u64,
+    /// Some replay does not show the failure.
+    pub unsteady: u64,
+}
+
+impl AddAssign for Refusals {
+    fn add_assign(&mut self, other: Refusals) {
+        self.lost += other.lost;
+        self.sequential += other.sequential;
+        self.unevaluated += other.unevaluated;
+        self.unsteady += other.unsteady;
+    }
+}
+
+/// What a run in which threads come one after the other says about a candidate.
+pub enum Evaluation {
+    /// It evaluates what failed, and that is good.
+    Good,
+    /// That fails, or the run does where it must not.
+    Bad,
+    /// It does not come by.
+    None,
+}
+
+impl Criterion {
+    /// What such a run says.
+    pub fn judge(&self, observed: &Observed) -> Evaluation {
+        let Some(run) = &observed.run else {
+            return Evaluation::Bad;
+        };
+        let last = run.steps.last().map(|step| step.operation.place);
+        let fails_there = last.is_some_and(|place| self.evaluated.contains(&place));
+        if observed.same || (observed.failed && (self.ends_well || fails_there)) {
+            return Evaluation::Bad;
+        }
+        let is_visited =
+            |place: &PlaceNumber| run.steps.iter().any(|step| step.operation.place == *place);
+        match self.evaluated.iter().all(is_visited) {
+            true => Evaluation::Good,
+            false => Evaluation::None,
+        }
+    }
+}
+
+/// The places that a run comes by.
+pub fn visited(run: &Recorded) -> HashSet<PlaceNumber> {
+    run.steps.iter().map(|step| step.operation.place).collect()
+}
+
+/// The places that a good run has to come by to have evaluated what failed: the
+/// acquisitions of a deadlock, or the last place of the failing thread that a
+/// good run comes by as well; what comes after it happens only to who fails. A
+/// wrong exit code or output is evaluated by every run that ends.
+pub fn predicate(
+    failing: &Recorded,
+    kind: &FailureKind,
+    good: &HashSet<PlaceNumber>,
+) -> Vec<PlaceNumber> {
+    match kind {
+        FailureKind::Exit { .. } | FailureKind::Output => Vec::new(),
+        FailureKind::Deadlock => {
+            let acquires = |kind| matches!(kind, EventKind::Acquire | EventKind::AcquireShared);
+            let pending = failing.pending.iter().map(|step| step.operation);
+            pending
+                .filter(|operation| acquires(operation.kind) && good.contains(&operation.place))
+                .map(|operation| operation.place)
+                .collect()
+        }
+        _ => {
+            let Some(thread) = failing.steps.last().map(|step| step.thread) else {
+                return Vec::new();
+            };
+            let own = failing.steps.iter().rev();
+            let mut own = own.filter(|step| step.thread == thread);
+            own.find(|step| good.contains(&step.operation.place))
+                .map(|step| step.operation.place)
+                .into_iter()
+                .collect()
+        }
+    }
+}
