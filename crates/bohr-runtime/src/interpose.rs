@@ -5,6 +5,7 @@
 
 use crate::grant::{CALL_SITE, CALLER};
 
+pub mod asynchronous;
 pub mod barrier;
 pub mod cancel;
 pub mod condition;
@@ -16,6 +17,7 @@ pub mod keys;
 pub mod machine;
 pub mod memory;
 pub mod mutex;
+pub mod notification;
 pub mod once;
 pub mod polling;
 pub mod priority;

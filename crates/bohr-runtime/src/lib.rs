@@ -54,6 +54,7 @@ mod pool;
 mod probe;
 mod real;
 mod record;
+mod requests;
 mod rewind;
 mod sanitizers;
 mod server;

@@ -61,6 +61,11 @@ fn pipes_with_names() {
 }
 
 #[test]
+fn asynchronous_input_and_output() {
+    Program::compile("asynchronous.c").always_succeeds(15);
+}
+
+#[test]
 fn five_hundred_threads() {
     let reports = Program::compile("crowd.c").always_succeeds(1);
     assert!(reports.iter().all(|report| report.threads == 501));

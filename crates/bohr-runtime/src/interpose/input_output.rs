@@ -58,6 +58,11 @@ pub fn await_input(descriptor: i32, place: u64) -> bool {
     announce(descriptor, Way::In, true, place)
 }
 
+/// The same for writing.
+pub fn await_room(descriptor: i32, place: u64) -> bool {
+    announce(descriptor, Way::Out, true, place)
+}
+
 /// Makes the transfer once it can be made.
 fn transfer<R: From<i8>>(
     descriptor: i32,

@@ -1,6 +1,9 @@
 //! Alarms, interval timers, POSIX timers and timer descriptors, all in virtual time.
 
-use super::{caller, interpose};
+use super::{
+    caller, interpose,
+    notification::{Event, detached},
+};
 use crate::{
     carrier::CarrierOnly,
     clock::{CLOCK, nanoseconds, timespec},
@@ -10,15 +13,12 @@ use crate::{
     signals::{self, Sent},
     system,
     thread::{Start, Wait},
-    threads::{self, Wish},
+    threads,
     timers::{self, Notification, Setting},
 };
 use alloc::vec::Vec;
 use bohr_event::{EventKind, ThreadIndex};
-use core::{
-    cell::RefCell,
-    ffi::{c_int, c_void},
-};
+use core::{cell::RefCell, ffi::c_void};
 
 /// Signals of the interval timers, by their numbers: real, virtual, profiling.
 const SIGNALS: [i32; 3] = [libc::SIGALRM, libc::SIGVTALRM, libc::SIGPROF];
@@ -147,15 +147,6 @@ fn timer(name: *mut c_void) -> Option<usize> {
     timers::exists(timer).then_some(timer)
 }
 
-/// The part of `struct sigevent` that is the same everywhere.
-#[repr(C)]
-struct Event {
-    value: usize,
-    signal: c_int,
-    notify: c_int,
-    function: usize,
-}
-
 fn create(event: &Event, place: u64) -> Result<usize, i32> {
     let signal = |thread| Notification::Signal {
         signal: event.signal,
@@ -178,22 +169,11 @@ fn create(event: &Event, place: u64) -> Result<usize, i32> {
         }
         libc::SIGEV_THREAD => {
             let timer = timers::create(Notification::Waiter);
-            // SAFETY: a function with one argument of the size of a pointer.
-            let call = unsafe { core::mem::transmute::<usize, Start>(event.function) };
-            CALLS.borrow_mut().push((timer, call, event.value));
+            CALLS.borrow_mut().push((timer, event.start(), event.value));
             threads::create(detached(serve, timer), place)?;
             Ok(timer)
         }
         _ => Err(libc::EINVAL),
-    }
-}
-
-fn detached(start: Start, argument: usize) -> Wish {
-    Wish {
-        start: (start, argument),
-        stack: 0,
-        given: None,
-        detached: true,
     }
 }
 
