@@ -40,12 +40,15 @@ use std::sync::atomic::AtomicBool;
 pub enum Profile {
     /// Hooks before every access that may be shared, and gates.
     Control,
+    /// Threads that write down the way they go.
+    Path,
 }
 
 impl fmt::Display for Profile {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Profile::Control => "control",
+            Profile::Path => "path",
         })
     }
 }
@@ -56,7 +59,10 @@ impl FromStr for Profile {
     fn from_str(text: &str) -> Result<Profile, String> {
         match text {
             "control" => Ok(Profile::Control),
-            _ => Err(format!("there is no profile {text}; there is: control")),
+            "path" => Ok(Profile::Path),
+            _ => Err(format!(
+                "there is no profile {text}; there are: control, path"
+            )),
         }
     }
 }

@@ -30,6 +30,7 @@ mod event;
 mod fault;
 mod ids;
 mod memory_model;
+pub mod recording;
 mod run;
 mod schedule;
 mod signature;

@@ -2,11 +2,13 @@
 //! what to try next.
 
 use crate::bug_file::BugFileError;
+use crate::record::StorageError;
 use crate::server::ServerError;
 use crate::stored::StoredTraceError;
 use crate::target::TargetError;
 use bohr_event::control::{Outcome, RunReport};
 use bohr_event::{Diagnosis, Fault};
+use bohr_log::raw::RawError;
 use std::path::PathBuf;
 
 /// See the module.
@@ -70,6 +72,9 @@ pub enum ExploreError {
     /// The trace of a run cannot be read.
     #[error(transparent)]
     Trace(#[from] StoredTraceError),
+    /// A recorded run left nothing that can be used.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// A job ended without telling about its run.
     #[error("the fork server ended a job without a report")]
     NoReport,
@@ -106,7 +111,10 @@ impl Diagnosis for ExploreError {
             ExploreError::Server(
                 Start(_) | EndedEarly(_) | TooSlow(_) | Store(_) | Interrupted,
             ) => Fault::Input,
-            ExploreError::Server(Refused(_)) => Fault::Unsupported,
+            ExploreError::Server(Refused(_))
+            | ExploreError::Storage(StorageError::Raw(RawError::Stranger | RawError::Nothing)) => {
+                Fault::Unsupported
+            }
             ExploreError::BugFile {
                 source: BugFileError::Malformed(_),
                 ..
@@ -136,6 +144,12 @@ impl Diagnosis for ExploreError {
             ExploreError::BugFile { source, .. } => help_for_bug_file(source)?,
             ExploreError::OtherBuild { .. } => {
                 "`bohr replay --adapt BUG` follows the old schedule as far as it goes".to_string()
+            }
+            ExploreError::Storage(StorageError::Raw(RawError::Full) | StorageError::File { .. }) => {
+                "name a log on a disk with room: `-o FILE`".to_string()
+            }
+            ExploreError::Storage(StorageError::Raw(RawError::Nothing)) => {
+                "a program that is linked statically, or that starts another one, cannot be recorded".to_string()
             }
             ExploreError::NotHooked => "install bohr, bohr-lower and libbohr_runtime.so of one version, and remove the cached profile".to_string(),
             ExploreError::NotBuiltWithBohr => "build it with `bohr cc`, `bohr c++` or `bohr cargo`".to_string(),

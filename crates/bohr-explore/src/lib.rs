@@ -20,6 +20,7 @@ mod names;
 pub mod native;
 pub mod race;
 mod ran;
+pub mod record;
 pub mod replay;
 mod server;
 mod sources;
@@ -47,8 +48,8 @@ pub use stored::{StoredTrace, StoredTraceError};
 pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
 pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject};
 pub use target::{
-    RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_native, find_program, find_runtime,
-    inspect, inspect_with,
+    RECORDER, RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_native, find_program,
+    find_recorder, find_runtime, inspect, inspect_with,
 };
 pub use trial::{Observed, Traced, Trial, Trials, Valued};
 pub use verdict::{

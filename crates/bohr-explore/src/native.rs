@@ -10,6 +10,7 @@ mod watch;
 pub use ending::{Ending, NativeRun, failure_of, shows};
 pub use stall::Stall;
 pub use symbols::program_symbols;
+pub(crate) use watch::wait;
 
 use crate::error::ExploreError;
 use crate::server::{ServerError, Voice};
@@ -123,7 +124,8 @@ impl<'a> Native<'a> {
         }
         let start = Instant::now();
         let mut child = command.spawn().map_err(ServerError::Start)?;
-        let (ending, end) = watch::wait(&mut child, start + limit).map_err(ServerError::Start)?;
+        let (ending, end) =
+            wait(&mut child, start + limit, &|| true).map_err(ServerError::Start)?;
         let counts = board.map(|board| board.counts()).transpose()?;
         Ok(NativeRun {
             ending,
@@ -193,7 +195,7 @@ fn frees(program: &Program) -> Vec<u32> {
 
 /// A hundred of them fill a disk. Processes pass the limit on to those that they
 /// start.
-fn forbid_core_dumps() {
+pub(crate) fn forbid_core_dumps() {
     let limit = Rlimit {
         current: Some(0),
         ..getrlimit(Resource::Core)

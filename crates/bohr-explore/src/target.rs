@@ -20,6 +20,12 @@ pub const NATIVE: &str = "libbohr_native.so";
 /// Names its file where it does not lie beside the program `bohr`.
 const NATIVE_VARIABLE: &str = "BOHR_NATIVE";
 
+/// Name of the library that has real threads write down their way.
+pub const RECORDER: &str = "libbohr_recorder.so";
+
+/// Names its file where it does not lie beside the program `bohr`.
+const RECORDER_VARIABLE: &str = "BOHR_RECORDER";
+
 /// A program that can be run under control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -102,6 +108,9 @@ pub enum TargetError {
     /// Nor is the library that holds up real threads.
     #[error("the library {NATIVE} is not beside bohr ({0})")]
     NoNative(PathBuf),
+    /// Nor is the library that records.
+    #[error("the library {RECORDER} is not beside bohr ({0})")]
+    NoRecorder(PathBuf),
 }
 
 /// The file that a shell would start for this word.
@@ -136,6 +145,14 @@ pub fn find_runtime() -> Result<PathBuf, TargetError> {
 /// If it is not where it should be.
 pub fn find_native() -> Result<PathBuf, TargetError> {
     find_beside(NATIVE, NATIVE_VARIABLE).map_err(TargetError::NoNative)
+}
+
+/// The library for recording that belongs to this bohr.
+///
+/// # Errors
+/// If it is not where it should be.
+pub fn find_recorder() -> Result<PathBuf, TargetError> {
+    find_beside(RECORDER, RECORDER_VARIABLE).map_err(TargetError::NoRecorder)
 }
 
 /// The library that a variable names, or that lies where bohr does; where it was

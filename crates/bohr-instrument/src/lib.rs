@@ -12,6 +12,7 @@
 //! 4. [`hooks`]: put a switchable hook before those that may be shared; accesses
 //!    to private [`stack`] slots never have one.
 //! 5. [`gates`]: let the runtime leave out thread bodies and marked blocks.
+//!    In the path profile, neither: its threads write their way down ([`paths`]).
 //! 6. [`generate`]: the rest of the user's pipeline ([`optimise`]) at the user's own
 //!    [`level`] and machine code ([`emit`]), in pieces ([`partition`], [`split`]) on
 //!    all processors; [`tables`] describe the result to the runtime.
@@ -50,6 +51,7 @@ pub mod merge;
 pub mod optimise;
 pub mod outside;
 pub mod partition;
+pub mod paths;
 pub mod profile;
 pub mod relink;
 pub mod report;

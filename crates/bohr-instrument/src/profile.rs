@@ -15,7 +15,7 @@ use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
 use crate::wrap::Wrapping;
-use crate::{emit, generate, level, lower};
+use crate::{emit, generate, level, lower, paths};
 use bohr_bundle::{
     Bundle, BundleError, Content, Language, LinkLine, NativeReason, OutputKind, PartId,
 };
@@ -39,6 +39,8 @@ pub enum HookChoice {
     Shared,
     /// Every access that can leave its function, and every synchronising call.
     All,
+    /// None; threads write down the way they go.
+    Paths,
     /// None, and no model: what the same pipeline makes of the plain program.
     None,
 }
@@ -184,7 +186,10 @@ impl Bitcode {
 pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     let mut clock = Clock::default();
     let mut report = Report {
-        profile: "control".into(),
+        profile: match request.hooks {
+            HookChoice::Paths => "path".into(),
+            _ => "control".into(),
+        },
         ..Report::default()
     };
     let program = read(request.program)?;
@@ -219,7 +224,16 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     report.inline_assembly = inline_assembly(&sites);
     report.seconds.insert("merge", clock.step());
 
-    if request.hooks != HookChoice::None {
+    let relocation = relocation(bundle.link());
+    if request.hooks == HookChoice::Paths {
+        let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
+        report.seconds.insert("model", clock.step());
+        let numbered = Numbered::of(&sites);
+        let machine =
+            target_machine(relocation, Level::Default).map_err(llvm("finding the machine"))?;
+        paths::insert(&context, &merged.module, numbered, &program, &machine)
+            .map_err(llvm("adding paths"))?;
+    } else if request.hooks != HookChoice::None {
         let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
         report.seconds.insert("model", clock.step());
         let sharing = Sharing::of(&program);
@@ -235,16 +249,18 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         gates::insert(&context, &merged.module, numbered, &gates).map_err(llvm("adding gates"))?;
         (report.gates, report.ungated) = gates::reported(&program, &gates);
     }
-    let tables = Tables {
-        program: bundle.hash().0,
-        sites: sites.infos().collect(),
-        gates: report.gates.len() as u32,
-        vectors: emit::vectors(&merged.module),
+    let tables = match request.hooks {
+        HookChoice::Paths => paths::assembly(&bundle.hash().0),
+        _ => tables::assembly(&Tables {
+            program: bundle.hash().0,
+            sites: sites.infos().collect(),
+            gates: report.gates.len() as u32,
+            vectors: emit::vectors(&merged.module),
+        }),
     };
     report.seconds.insert("gates", clock.step());
 
     drop(sites);
-    let relocation = relocation(bundle.link());
     let alone = compile_alone(
         &context,
         &merged.excluded,
@@ -392,14 +408,14 @@ fn relocation(link: &LinkLine) -> RelocMode {
 
 fn assemble(
     context: &Context,
-    tables: &Tables,
+    tables: &str,
     relocation: RelocMode,
     diagnostics: &Diagnostics<'_>,
 ) -> Result<Vec<u8>, String> {
     let machine = target_machine(relocation, Level::Default)?;
     let module = context.create_module("bohr-tables");
     module.set_triple(&machine.get_triple());
-    module.set_inline_assembly(&tables::assembly(tables));
+    module.set_inline_assembly(tables);
     emit::object(&module, &machine, diagnostics)
 }
 

@@ -4,6 +4,7 @@
 //! bits of its log answer every question that the code alone leaves open
 //! (`bohr_program::paths` says which, and in what form).
 
+mod stops;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -146,18 +147,39 @@ fn short(hash: &[u8; 32]) -> String {
 /// # Errors
 /// If the log is of another program, or a path makes no sense.
 pub fn execution(program: &Program, recording: &Recording) -> Result<Execution, DecodeError> {
+    let paths = plan(program, recording)?;
+    let threads = recording.threads.iter().map(|log| {
+        let mut steps = Vec::new();
+        let tell = &mut |step| steps.push(step);
+        let walked = walk::thread(program, &paths, &log.thread, &log.path, tell)?;
+        Ok(ThreadExecution { steps, ..walked })
+    });
+    Ok(Execution {
+        threads: threads.collect::<Result<_, _>>()?,
+    })
+}
+
+/// How many choices the threads of a recording made, without keeping any of them.
+///
+/// # Errors
+/// As [`execution`].
+pub fn choices(program: &Program, recording: &Recording) -> Result<u64, DecodeError> {
+    let paths = plan(program, recording)?;
+    let threads = recording.threads.iter();
+    let walks = threads.map(|log| {
+        walk::thread(program, &paths, &log.thread, &log.path, &mut |_| {})
+            .map(|walked| walked.choices)
+    });
+    walks.sum()
+}
+
+/// What the threads of a program write, if it is the one that was recorded.
+fn plan(program: &Program, recording: &Recording) -> Result<Paths, DecodeError> {
     if program.identity != recording.bundle {
         return Err(DecodeError::OtherProgram {
             recorded: recording.bundle,
             found: program.identity,
         });
     }
-    let paths = Paths::of(program);
-    let threads = recording
-        .threads
-        .iter()
-        .map(|log| walk::thread(program, &paths, &log.thread, &log.path));
-    Ok(Execution {
-        threads: threads.collect::<Result<_, _>>()?,
-    })
+    Ok(Paths::of(program))
 }

@@ -125,7 +125,7 @@ fn body(bytes: &[u8]) -> Result<(&[u8], &[u8]), LogFileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{End, Input, LogKind, ThreadLog};
+    use crate::{End, LogKind, ThreadLog};
     use bohr_event::ThreadPath;
     use proptest::prelude::*;
 
@@ -135,17 +135,13 @@ mod tests {
             bundle: [7; 32],
             program: b"a".to_vec(),
             arguments: vec![b"b".to_vec()],
+            environment: vec![(b"c".to_vec(), b"d".to_vec())],
             input: Vec::new(),
+            good_exit: 0,
             kind: LogKind::Path,
             threads: vec![ThreadLog {
                 thread: ThreadPath::MAIN.child(2),
                 path: words,
-                inputs: vec![Input {
-                    function: 3,
-                    instruction: 4,
-                    result: 5,
-                    written: vec![b"time".to_vec()],
-                }],
             }],
             end: End::Exit(1),
             message: String::new(),

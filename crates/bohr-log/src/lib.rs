@@ -9,9 +9,10 @@
 mod code;
 pub mod decode;
 pub mod file;
+pub mod raw;
 mod recording;
 
 pub use code::{CodeReader, CodeWriter};
-pub use decode::{DecodeError, Execution, Frame, Step, ThreadExecution, execution};
+pub use decode::{DecodeError, Execution, Frame, Step, ThreadExecution, choices, execution};
 pub use file::{LogFileError, read, write};
-pub use recording::{End, Input, LogKind, Recording, ThreadLog};
+pub use recording::{End, LogKind, Recording, ThreadLog};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogKind {
-    /// The path of every thread, and what came from outside.
+    /// The path of every thread.
     Path,
 }
 
@@ -17,39 +17,21 @@ pub enum LogKind {
 pub enum End {
     /// The program ended itself with this code.
     Exit(i32),
+    /// All its threads waited for each other, and bohr ended it.
+    Standstill,
+    /// It was still busy when its time was over, and bohr ended it.
+    Endless,
     /// A signal ended it.
     Signal {
         /// Its number.
         number: i32,
         /// The thread that raised it or faulted, as far as the program could tell.
         thread: Option<ThreadPath>,
-        /// Where that thread was, as an offset into the recorded program.
-        code: Option<u64>,
-        /// The address that could not be accessed.
-        address: Option<u64>,
+        /// Where that thread was, as an address in the path profile.
+        code: u64,
+        /// The address that could not be accessed, of signals that have one.
+        address: u64,
     },
-}
-
-impl End {
-    /// Whether the run failed: it did not end itself, or not with 0.
-    #[must_use]
-    pub fn is_failure(&self) -> bool {
-        *self != End::Exit(0)
-    }
-}
-
-/// What a call brought in that cannot be computed again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Input {
-    /// The function that calls, by its number in the model.
-    pub function: u32,
-    /// The calling instruction in it.
-    pub instruction: u32,
-    /// What it returned, as 64 bits.
-    pub result: u64,
-    /// What it wrote into memory that its arguments point to, in the order of
-    /// these.
-    pub written: Vec<Vec<u8>>,
 }
 
 /// What one thread did.
@@ -59,8 +41,6 @@ pub struct ThreadLog {
     pub thread: ThreadPath,
     /// Its path, as words of the path code.
     pub path: Vec<u64>,
-    /// What came from outside, in the order in which it came.
-    pub inputs: Vec<Input>,
 }
 
 /// A recorded run.
@@ -74,8 +54,12 @@ pub struct Recording {
     pub program: Vec<u8>,
     /// What it was started with, without its name.
     pub arguments: Vec<Vec<u8>>,
-    /// Standard input, as far as bohr fed it.
+    /// Names and values; without those that look like secrets.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Standard input; empty if there was none.
     pub input: Vec<u8>,
+    /// Exit code of a good run.
+    pub good_exit: i32,
     /// What was recorded.
     pub kind: LogKind,
     /// The threads, in the order in which they began to write.
@@ -87,6 +71,12 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// Whether the run failed: it did not end itself, or not as a good one does.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.end != End::Exit(self.good_exit)
+    }
+
     /// The log of a thread.
     #[must_use]
     pub fn thread(&self, thread: &ThreadPath) -> Option<&ThreadLog> {

@@ -261,7 +261,8 @@ pub fn environment() -> Vec<(Vec<u8>, Vec<u8>)> {
     variables
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+/// The content of a file that the user named.
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = std::fs::read(path).map_err(|source| ControlError::Unreadable {
         path: path.to_path_buf(),
         source,

@@ -22,6 +22,7 @@ mod link;
 mod man;
 mod outcome;
 mod profile;
+mod record;
 mod reduce;
 mod replay;
 mod run;
@@ -88,6 +89,8 @@ enum Command {
     Trace(trace::Args),
     /// Read a core file: who failed, where, and what its variables were.
     Core(dump::Args),
+    /// Record the ways of real, parallel threads, so cheaply that it can stay on.
+    Record(record::Args),
     /// Run a program once, under control.
     Run(run::Args),
     /// Run one schedule many times and compare every event.
@@ -125,6 +128,7 @@ fn run(command: Command) -> Outcome {
         Command::Break(args) => breaking::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Core(args) => dump::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),

@@ -35,11 +35,12 @@ pub struct Shelf {
 }
 
 /// What takes part in a measurement, beside `bohr` itself.
-const PARTS: [&str; 4] = [
+const PARTS: [&str; 5] = [
     "bohr",
     "bohr-lower",
     "libbohr_runtime.so",
     "libbohr_native.so",
+    "libbohr_recorder.so",
 ];
 
 impl Shelf {

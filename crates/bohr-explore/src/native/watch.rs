@@ -18,9 +18,13 @@ const STANDSTILL: Duration = Duration::from_millis(30);
 const SHORTEST: Duration = Duration::from_micros(500);
 const LONGEST: Duration = Duration::from_millis(5);
 
-/// Waits until the process ends, stands still or has had its time; also says
-/// since when it has been so.
-pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<(Ending, Instant)> {
+/// Waits until the process ends, stands still or has had its time, or until
+/// somebody asks for the end; also says since when it has been so.
+pub fn wait(
+    child: &mut Child,
+    deadline: Instant,
+    go_on: &dyn Fn() -> bool,
+) -> std::io::Result<(Ending, Instant)> {
     let begun = Instant::now();
     let exited = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let mut still: Option<(Instant, Standstill)> = None;
@@ -48,7 +52,7 @@ pub fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<(Ending, In
             end(child)?;
             return Ok((Ending::Stalled(stall), *since));
         }
-        if now > deadline {
+        if now > deadline || !go_on() {
             end(child)?;
             return Ok((Ending::Endless, now));
         }

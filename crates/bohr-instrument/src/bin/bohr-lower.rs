@@ -1,4 +1,4 @@
-//! `bohr-lower PROGRAM DIRECTORY [--profile control] [--hook shared|all] [--plain]`: makes a
+//! `bohr-lower PROGRAM DIRECTORY [--profile control|path] [--hook shared|all] [--plain]`: makes a
 //! profile of a program that was built with bohr.
 //!
 //! It is a program of its own so that LLVM, which ends the process when it meets
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: bohr-lower PROGRAM DIRECTORY [--profile control] [--hook shared|all] [--plain]";
+    "usage: bohr-lower PROGRAM DIRECTORY [--profile control|path] [--hook shared|all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
@@ -58,7 +58,12 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
         match argument.as_str() {
             "--profile" => match arguments.next().as_deref() {
                 Some("control") => {}
-                other => return Err(format!("there is no profile {other:?}; there is: control")),
+                Some("path") => hooks = HookChoice::Paths,
+                other => {
+                    return Err(format!(
+                        "there is no profile {other:?}; there are: control, path"
+                    ));
+                }
             },
             "--hook" => match arguments.next().as_deref() {
                 Some("shared") => hooks = HookChoice::Shared,

@@ -6,8 +6,8 @@ mod block;
 mod body;
 mod iteration;
 mod numbered;
-mod phi;
-mod question;
+pub(crate) mod phi;
+pub(crate) mod question;
 
 pub use numbered::Numbered;
 

@@ -14,7 +14,7 @@ pub struct Numbered(Vec<NumberedFunction>);
 
 /// A function, by the model's numbers.
 pub struct NumberedFunction {
-    pub(super) value: LLVMValueRef,
+    pub(crate) value: LLVMValueRef,
     instructions: Vec<LLVMValueRef>,
     blocks: Vec<LLVMBasicBlockRef>,
     /// The block of the model that a block belongs to; new blocks belong to the
@@ -49,7 +49,7 @@ impl Numbered {
     }
 
     /// A function with a body.
-    pub(super) fn function(&mut self, number: FunctionNumber) -> &mut NumberedFunction {
+    pub(crate) fn function(&mut self, number: FunctionNumber) -> &mut NumberedFunction {
         &mut self.0[number.index()]
     }
 }
@@ -59,7 +59,12 @@ impl NumberedFunction {
         self.blocks[number.index()]
     }
 
-    pub(super) fn instruction(&self, number: InstructionNumber) -> LLVMValueRef {
+    /// All blocks, in layout order.
+    pub(crate) fn blocks(&self) -> &[LLVMBasicBlockRef] {
+        &self.blocks
+    }
+
+    pub(crate) fn instruction(&self, number: InstructionNumber) -> LLVMValueRef {
         self.instructions[number.index()]
     }
 

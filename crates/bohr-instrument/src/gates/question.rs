@@ -141,7 +141,7 @@ impl Question<'_> {
 ///
 /// # Safety
 /// `function` must be live.
-pub(super) unsafe fn set_location(builder: LLVMBuilderRef, function: LLVMValueRef) {
+pub(crate) unsafe fn set_location(builder: LLVMBuilderRef, function: LLVMValueRef) {
     // SAFETY: a location of line 0 in the function's own scope.
     unsafe {
         let scope = LLVMGetSubprogram(function);
@@ -157,7 +157,7 @@ pub(super) unsafe fn set_location(builder: LLVMBuilderRef, function: LLVMValueRe
 }
 
 /// Text can be read only by a context that keeps the names of values.
-fn with_names<T>(context: &Context, read: impl FnOnce() -> T) -> T {
+pub(crate) fn with_names<T>(context: &Context, read: impl FnOnce() -> T) -> T {
     let context = context.as_ctx_ref();
     // SAFETY: a live context; its setting is put back.
     unsafe {

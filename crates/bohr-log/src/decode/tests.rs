@@ -261,11 +261,13 @@ fn recording(words: Vec<u64>) -> Recording {
         bundle: [0; 32],
         program: Vec::new(),
         arguments: Vec::new(),
+        environment: Vec::new(),
         input: Vec::new(),
+        good_exit: 0,
         kind: LogKind::Path,
         threads: vec![ThreadLog {
             path: words,
-            ..ThreadLog::default()
+            thread: ThreadPath::MAIN,
         }],
         end: End::Exit(0),
         message: String::new(),

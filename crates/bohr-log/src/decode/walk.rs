@@ -1,27 +1,29 @@
 //! One thread's way through the program.
 
+use super::stops::{Stop, Stops};
 use super::{DecodeError, Frame, Senseless, Step, ThreadExecution};
 use crate::CodeReader;
 use bohr_event::ThreadPath;
-use bohr_program::paths::{Calling, Choice, ENTERED, MARK_BITS, Paths, width};
+use bohr_program::paths::{Calling, ENTERED, MARK_BITS, Paths, width};
 use bohr_program::{BlockNumber, Body, FunctionNumber, InstructionNumber, Operation, Program};
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use std::rc::Rc;
 
 /// Steps that may follow each other without a single bit: a loop without exit
 /// has no end, and neither has a recursion without a branch.
-const LONGEST_SILENCE: usize = 1 << 16;
+const LONGEST_SILENCE: u32 = 1 << 16;
 
-/// Why a walk stops where it is.
-enum Stop {
+/// Why a walk ends where it is.
+enum Ends {
     /// The log ends here.
-    End,
+    Log,
     /// The log makes no sense.
     Wrong(Senseless),
 }
 
-impl From<Senseless> for Stop {
-    fn from(wrong: Senseless) -> Stop {
-        Stop::Wrong(wrong)
+impl From<Senseless> for Ends {
+    fn from(wrong: Senseless) -> Ends {
+        Ends::Wrong(wrong)
     }
 }
 
@@ -32,26 +34,41 @@ enum Mark {
     Landed(FunctionNumber, BlockNumber),
 }
 
+/// A function that has not ended.
+struct Active {
+    function: FunctionNumber,
+    stops: Rc<Stops>,
+    block: BlockNumber,
+    /// The stop that it is at.
+    at: u32,
+}
+
+/// Walks one thread's path; `tell` gets every step, and whether the log itself
+/// has told of it.
 pub(super) fn thread(
     program: &Program,
     paths: &Paths,
     thread: &ThreadPath,
     words: &[u64],
+    tell: &mut dyn FnMut(Step),
 ) -> Result<ThreadExecution, DecodeError> {
     let mut walk = Walk {
         program,
         paths,
         code: CodeReader::new(words),
+        prepared: SecondaryMap::new(),
         stack: Vec::new(),
-        steps: Vec::new(),
+        tell,
+        told: 0,
         certain: 0,
+        silence: 0,
         choices: 0,
     };
     loop {
         match walk.step() {
             Ok(()) => {}
-            Err(Stop::End) => break,
-            Err(Stop::Wrong(what)) => {
+            Err(Ends::Log) => break,
+            Err(Ends::Wrong(what)) => {
                 return Err(DecodeError::Senseless {
                     thread: thread.clone(),
                     function: walk.place(),
@@ -63,56 +80,78 @@ pub(super) fn thread(
     }
     Ok(ThreadExecution {
         thread: thread.clone(),
-        steps: walk.steps,
+        steps: Vec::new(),
         certain: walk.certain,
-        stack: walk.stack,
+        stack: walk.stack.iter().map(Active::frame).collect(),
         choices: walk.choices,
     })
 }
 
-struct Walk<'p> {
+impl Active {
+    fn frame(&self) -> Frame {
+        Frame {
+            function: self.function,
+            block: self.block,
+            instruction: self.stops.at(self.at).0,
+        }
+    }
+}
+
+struct Walk<'p, 't> {
     program: &'p Program,
     paths: &'p Paths,
     code: CodeReader<'p>,
-    stack: Vec<Frame>,
-    steps: Vec<Step>,
+    prepared: SecondaryMap<FunctionNumber, Option<Rc<Stops>>>,
+    stack: Vec<Active>,
+    tell: &'t mut dyn FnMut(Step),
+    told: usize,
     certain: usize,
+    /// Steps since the last bit.
+    silence: u32,
     choices: u64,
 }
 
-impl<'p> Walk<'p> {
-    /// Executes one instruction, or what comes between functions.
-    fn step(&mut self) -> Result<(), Stop> {
-        if self.steps.len() - self.certain > LONGEST_SILENCE {
-            return Err(Stop::End);
+impl<'p> Walk<'p, '_> {
+    /// Goes on to the next stop, or to the next function.
+    fn step(&mut self) -> Result<(), Ends> {
+        if self.silence > LONGEST_SILENCE {
+            return Err(Ends::Log);
         }
-        let Some(frame) = self.stack.last().copied() else {
+        let Some(active) = self.stack.last() else {
             return match self.mark()? {
                 Mark::Entered(function) => self.enter(function),
                 Mark::Returned => Err(Senseless::NoCall.into()),
                 Mark::Landed(function, block) => self.land(function, block),
             };
         };
-        let body = self.body(frame.function);
-        let operation = body.instructions[frame.instruction].operation;
-        if let Some(call) = operation.call() {
-            let calling = self.paths.calling(self.program, &body.calls[call]);
-            return self.call(frame, calling);
-        }
-        match operation {
-            Operation::Return { .. } => self.leave(),
-            Operation::Resume { .. } => self.open(frame),
-            Operation::Unreachable if self.at_end() => Err(Stop::End),
-            Operation::Unreachable => Err(Senseless::Unreachable.into()),
-            _ if operation.is_terminator() => self.choose(frame),
-            _ => self.go_on(frame),
+        let stops = Rc::clone(&active.stops);
+        match &stops.at(active.at).1 {
+            Stop::Call(calling) => self.call(*calling),
+            Stop::Return => self.leave(),
+            Stop::Resume => self.open(),
+            Stop::Unreachable if self.at_end() => Err(Ends::Log),
+            Stop::Unreachable => Err(Senseless::Unreachable.into()),
+            Stop::Choice { choice, bits } => {
+                let taken = match bits {
+                    0 => 0,
+                    bits => self.bits(*bits)?,
+                };
+                let target = usize::try_from(taken).ok();
+                let target = target.and_then(|taken| choice.targets.get(taken));
+                let targets = choice.targets.len();
+                let block = *target.ok_or(Senseless::NoTarget { taken, targets })?;
+                self.choices += u64::from(*bits > 0);
+                self.go_to(block);
+                self.say(Step::Block(block), *bits > 0);
+                Ok(())
+            }
         }
     }
 
-    /// The function and instruction that the walk is at, in words.
+    /// The function and block that the walk is at, in words.
     fn place(&self) -> String {
         match self.stack.last() {
-            Some(frame) => format!("{} {}", self.name(frame.function), frame.block),
+            Some(active) => format!("{} {}", self.name(active.function), active.block),
             None => "no function".into(),
         }
     }
@@ -130,19 +169,24 @@ impl<'p> Walk<'p> {
         self.code.clone().bit().is_none()
     }
 
-    /// A step that the log itself has told.
-    fn sure(&mut self, step: Step) {
-        self.steps.push(step);
-        self.certain = self.steps.len();
+    /// A step; one that the log itself has told was surely begun.
+    fn say(&mut self, step: Step, sure: bool) {
+        (self.tell)(step);
+        self.told += 1;
+        self.silence += 1;
+        if sure {
+            self.certain = self.told;
+        }
     }
 
-    fn bits(&mut self, count: u32) -> Result<u64, Stop> {
-        let bits = self.code.bits(count).ok_or(Stop::End)?;
-        self.certain = self.steps.len();
+    fn bits(&mut self, count: u32) -> Result<u64, Ends> {
+        let bits = self.code.bits(count).ok_or(Ends::Log)?;
+        self.certain = self.told;
+        self.silence = 0;
         Ok(bits)
     }
 
-    fn mark(&mut self) -> Result<Mark, Stop> {
+    fn mark(&mut self) -> Result<Mark, Ends> {
         if self.bits(1)? == 0 {
             return Ok(Mark::Returned);
         }
@@ -158,44 +202,45 @@ impl<'p> Walk<'p> {
         let blocks = self.body(function).blocks.len();
         let block = self.bits(width(blocks))?;
         let inside = usize::try_from(block).is_ok_and(|block| block < blocks);
-        if !inside {
-            return Err(self.no_landing(function, block));
+        match inside {
+            true => Ok(Mark::Landed(function, BlockNumber::from_u32(block as u32))),
+            false => Err(self.no_landing(function, block)),
         }
-        Ok(Mark::Landed(function, BlockNumber::from_u32(block as u32)))
     }
 
-    fn function(&self, number: u64) -> Result<FunctionNumber, Stop> {
+    fn function(&self, number: u64) -> Result<FunctionNumber, Senseless> {
         let known = usize::try_from(number)
             .ok()
             .filter(|number| *number < self.program.functions.len())
             .map(FunctionNumber::new)
             .filter(|number| self.program.functions[*number].body.is_some());
-        known.ok_or(Stop::Wrong(Senseless::NoFunction(number)))
+        known.ok_or(Senseless::NoFunction(number))
     }
 
-    fn no_landing(&self, function: FunctionNumber, block: u64) -> Stop {
+    fn no_landing(&self, function: FunctionNumber, block: u64) -> Ends {
         let function = self.name(function);
         Senseless::NoLanding { function, block }.into()
     }
 
-    fn enter(&mut self, function: FunctionNumber) -> Result<(), Stop> {
+    fn enter(&mut self, function: FunctionNumber) -> Result<(), Ends> {
+        let (program, paths, body) = (self.program, self.paths, self.body(function));
+        let prepared = &mut self.prepared[function];
+        let stops = prepared.get_or_insert_with(|| Rc::new(Stops::of(program, paths, body)));
         let block = BlockNumber::from_u32(0);
-        self.stack.push(Frame {
+        let active = Active {
             function,
+            stops: Rc::clone(stops),
             block,
-            instruction: self.body(function).blocks[block].first,
-        });
-        self.steps.push(Step::Enter(function));
-        if self.paths.announces(function) {
-            self.certain = self.steps.len();
-        }
+            at: stops.first(block),
+        };
+        self.stack.push(active);
+        self.say(Step::Enter(function), self.paths.announces(function));
         Ok(())
     }
 
-    fn call(&mut self, frame: Frame, calling: Calling) -> Result<(), Stop> {
+    fn call(&mut self, calling: Calling) -> Result<(), Ends> {
         match calling {
-            Calling::Quiet => self.go_on(frame),
-            Calling::Open | Calling::Twice => self.open(frame),
+            Calling::Quiet | Calling::Open | Calling::Twice => self.open(),
             Calling::Named(called) if self.paths.announces(called) => match self.mark()? {
                 Mark::Entered(entered) if entered == called => self.enter(entered),
                 Mark::Entered(entered) => Err(self.other_function(called, entered)),
@@ -206,104 +251,71 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn other_function(&self, called: FunctionNumber, entered: FunctionNumber) -> Stop {
+    fn other_function(&self, called: FunctionNumber, entered: FunctionNumber) -> Ends {
         let (called, entered) = (self.name(called), self.name(entered));
         Senseless::OtherFunction { called, entered }.into()
     }
 
-    fn open(&mut self, frame: Frame) -> Result<(), Stop> {
+    fn open(&mut self) -> Result<(), Ends> {
         match self.mark()? {
             Mark::Entered(function) => self.enter(function),
-            Mark::Returned => self.go_on(frame),
             Mark::Landed(function, block) => self.land(function, block),
+            Mark::Returned => {
+                self.go_on();
+                Ok(())
+            }
         }
     }
 
     /// The innermost function returns; a call of it by name is over.
-    fn leave(&mut self) -> Result<(), Stop> {
+    fn leave(&mut self) -> Result<(), Ends> {
         self.stack.pop();
-        self.steps.push(Step::Return);
-        let Some(frame) = self.stack.last().copied() else {
-            return Ok(());
-        };
-        match self.calling(frame) {
-            Some(Calling::Named(_)) => self.go_on(frame),
-            _ => Ok(()),
+        self.say(Step::Return, false);
+        let caller = self.stack.last();
+        let named = caller.is_some_and(|caller| {
+            let stop = &caller.stops.at(caller.at).1;
+            matches!(stop, Stop::Call(Calling::Named(_)))
+        });
+        if named {
+            self.go_on();
         }
+        Ok(())
     }
 
-    fn calling(&self, frame: Frame) -> Option<Calling> {
-        let call = self.body(frame.function).call_at(frame.instruction)?;
-        Some(self.paths.calling(self.program, call))
+    /// Behind a call; one that ends its block is followed by its choice.
+    fn go_on(&mut self) {
+        let active = self.stack.last_mut().expect("the function that goes on");
+        active.at += 1;
+    }
+
+    fn go_to(&mut self, block: BlockNumber) {
+        let active = self.stack.last_mut().expect("the function that goes on");
+        active.block = block;
+        active.at = active.stops.first(block);
     }
 
     /// Finds who waits for an exception, or for a second return, in that block.
-    fn land(&mut self, function: FunctionNumber, block: BlockNumber) -> Result<(), Stop> {
+    fn land(&mut self, function: FunctionNumber, block: BlockNumber) -> Result<(), Ends> {
         let body = self.body(function);
         let again = body.block(block).find_map(|(number, instruction)| {
             let call = &body.calls[instruction.operation.call()?];
             let calling = self.paths.calling(self.program, call);
             (calling == Calling::Twice).then_some(number)
         });
-        let waits = |frame: &Frame| match again {
-            Some(_) => frame.function == function,
-            None => frame.function == function && unwinds_to(body, frame.instruction, block),
+        let waits = |active: &Active| {
+            let call = active.stops.at(active.at).0;
+            active.function == function && (again.is_some() || unwinds_to(body, call, block))
         };
         let Some(place) = self.stack.iter().rposition(waits) else {
             return Err(self.no_landing(function, u64::from(block.as_u32())));
         };
         let ended = (self.stack.len() - 1 - place) as u32;
         self.stack.truncate(place + 1);
-        self.sure(Step::Land { ended, block });
-        let frame = Frame {
-            function,
-            block,
-            instruction: again.unwrap_or(body.blocks[block].first),
-        };
-        self.stack[place] = frame;
-        match again {
-            Some(_) => self.go_on(frame),
-            None => Ok(()),
+        self.go_to(block);
+        if let (Some(call), Some(active)) = (again, self.stack.last_mut()) {
+            active.at = active.stops.position(call) + 1;
         }
-    }
-
-    /// To the next instruction; from a call that ends its block, to where it goes on.
-    fn go_on(&mut self, frame: Frame) -> Result<(), Stop> {
-        let body = self.body(frame.function);
-        if body.instructions[frame.instruction]
-            .operation
-            .is_terminator()
-        {
-            return self.choose(frame);
-        }
-        let top = self.stack.last_mut().expect("the frame that goes on");
-        top.instruction = InstructionNumber::new(frame.instruction.index() + 1);
-        Ok(())
-    }
-
-    fn choose(&mut self, frame: Frame) -> Result<(), Stop> {
-        let body = self.body(frame.function);
-        let choice = Choice::of(body, frame.block);
-        let mut taken = 0;
-        if choice.bits() > 0 {
-            taken = self.bits(choice.bits())?;
-            self.choices += 1;
-        }
-        let target = usize::try_from(taken)
-            .ok()
-            .and_then(|taken| choice.targets.get(taken));
-        let Some(&block) = target else {
-            let targets = choice.targets.len();
-            return Err(Senseless::NoTarget { taken, targets }.into());
-        };
-        let top = self.stack.last_mut().expect("the frame that chooses");
-        top.block = block;
-        top.instruction = body.blocks[block].first;
-        if choice.bits() > 0 {
-            self.sure(Step::Block(block));
-        } else {
-            self.steps.push(Step::Block(block));
-        }
+        self.say(Step::Land { ended, block }, true);
         Ok(())
     }
 }

@@ -9,6 +9,10 @@ use crate::ids::{ConstantNumber, FunctionNumber};
 use crate::program::Program;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
+/// Functions behind which another process may go on, which writes elsewhere: it
+/// has to look where.
+const SPLITS: [&str; 5] = ["fork", "_Fork", "__fork", "forkpty", "daemon"];
+
 /// What a call can lead to, as far as the log is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calling {
@@ -152,6 +156,9 @@ fn is_quiet(name: &str, promised: FunctionFlags) -> bool {
     let loud = Facts::UNWINDS | Facts::LOADS_CODE | Facts::NO_RETURN;
     let by_table = |known: &External| !known.calls_back() && !known.facts.intersects(loud);
     let promise = FunctionFlags::NO_CALLBACK | FunctionFlags::NO_UNWIND;
+    if SPLITS.contains(&name) {
+        return false;
+    }
     name.starts_with("llvm.")
         || external::find(name).map_or_else(|| promised.contains(promise), by_table)
 }

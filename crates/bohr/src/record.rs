@@ -1,0 +1,257 @@
+//! `bohr record`: runs a program with real, parallel threads and writes down the
+//! way of each.
+
+use crate::control::{counter, duration, environment, interruption, model};
+use crate::outcome::{Failure, Outcome};
+use bohr_build::{Cache, Profile};
+use bohr_event::{Diagnosis, Fault};
+use bohr_explore::bug_file::Invocation;
+use bohr_explore::record::{Recorded, Recorder};
+use bohr_explore::{ExploreError, Voice, find_program, write_whole};
+use bohr_log::{DecodeError, End, LogKind, choices};
+use bohr_program::Program;
+use serde_json::json;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Which program, and what is kept.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr record -o server.log -- ./server --test
+  bohr record --until-failure --runs 1000 -o server.log -- ./server --test
+  bohr record --compare --json -- ./compress file >/dev/null
+
+The program has to be built with `bohr cc`, `bohr c++` or `bohr cargo`. Its threads
+run in parallel, without added synchronisation. The log is complete to the last
+branch even if the program is killed. Code of libraries that were not built with
+bohr is not recorded.
+
+Exit codes: 0 recorded, and the run was good; 1 recorded, and the run failed; 2 bohr
+could not do it.")]
+pub struct Args {
+    /// Where the log goes [default: the program's name with .log].
+    #[arg(short, long, value_name = "LOG")]
+    output: Option<PathBuf>,
+    /// Run again and again until a run fails, and keep the log of that one.
+    #[arg(long)]
+    until_failure: bool,
+    /// Most runs of --until-failure.
+    #[arg(long, value_name = "N", requires = "until_failure")]
+    runs: Option<u64>,
+    /// Also run the program as it was built, to compare the time.
+    #[arg(long)]
+    compare: bool,
+    /// File that the program reads as its standard input; it has none otherwise.
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// Exit code of a good run.
+    #[arg(long, value_name = "CODE", default_value_t = 0)]
+    expect_exit: i32,
+    /// Longest time of a single run, as in 10s or 500ms; a longer one has failed.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    run_time: Duration,
+    /// Print one JSON object on standard output; the program's goes to standard error.
+    #[arg(long)]
+    json: bool,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+enum RecordError {
+    /// What was recorded does not fit the program.
+    #[error("what was recorded cannot be read")]
+    Undecodable(#[from] DecodeError),
+}
+
+impl Diagnosis for RecordError {
+    fn fault(&self) -> Fault {
+        Fault::Unsupported
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            "signal handlers that interrupt recorded code are the likeliest cause: \
+             record without them, or search under control with `bohr hunt`"
+                .into(),
+        )
+    }
+}
+
+/// What came of it.
+struct Kept {
+    recorded: Recorded,
+    runs: u64,
+    branches: u64,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let interrupted = interruption();
+    let go_on = || !interrupted.load(Ordering::Relaxed);
+    let output = args.output.clone().unwrap_or_else(|| args.default_output());
+    let (recorder, program) = args.recorder(&output)?;
+    let native = match args.compare {
+        true => Some(recorder.time_natively(&go_on)?),
+        false => None,
+    };
+    let (kept, runs) = record(args, &recorder, &go_on)?;
+    let Some(recorded) = kept else {
+        return Ok(nothing_kept(args, runs, go_on()));
+    };
+    let branches = choices(&program, &recorded.recording).map_err(RecordError::from)?;
+    let failed = recorded.recording.failed();
+    let bytes = bohr_log::write(&recorded.recording);
+    write_whole(&output, &bytes).map_err(|source| ExploreError::File {
+        path: output.clone(),
+        source,
+    })?;
+    let kept = Kept {
+        recorded,
+        runs,
+        branches,
+    };
+    if args.json {
+        println!("{}", as_json(&kept, native, &output));
+    }
+    eprintln!("bohr: {}", describe(&kept, &output));
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// The run that is kept, if there is one, and how many there were.
+fn record(
+    args: &Args,
+    recorder: &Recorder,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(Option<Recorded>, u64), Failure> {
+    let voice = match (args.until_failure, args.json) {
+        (true, _) => Voice::Muted,
+        (false, true) => Voice::Aside,
+        (false, false) => Voice::Heard,
+    };
+    let progress = args.until_failure.then(|| counter("runs"));
+    let most = match args.until_failure {
+        true => args.runs.unwrap_or(u64::MAX),
+        false => 1,
+    };
+    let mut kept = None;
+    let mut runs = 0;
+    while runs < most && kept.is_none() && go_on() {
+        let recorded = recorder.record(voice, go_on)?;
+        runs += 1;
+        progress.iter().for_each(|bar| bar.inc(1));
+        kept = recorded.filter(|run| !args.until_failure || run.recording.failed());
+    }
+    progress.iter().for_each(|bar| bar.finish_and_clear());
+    Ok((kept, runs))
+}
+
+fn nothing_kept(args: &Args, runs: u64, finished: bool) -> ExitCode {
+    let why = match finished {
+        true => format!("none of {runs} runs failed"),
+        false => "interrupted".into(),
+    };
+    if args.json {
+        println!(
+            "{}",
+            json!({ "failed": false, "runs": runs, "log_file": null })
+        );
+    }
+    eprintln!("bohr: {why}; no log was written");
+    ExitCode::from(if finished { 0 } else { 130 })
+}
+
+impl Args {
+    fn default_output(&self) -> PathBuf {
+        let name = Path::new(&self.command[0]).file_name();
+        let name = name.unwrap_or(&self.command[0]);
+        Path::new(name).with_extension("log")
+    }
+
+    fn recorder(&self, output: &Path) -> Result<(Recorder, std::sync::Arc<Program>), Failure> {
+        let path = find_program(Path::new(&self.command[0])).map_err(ExploreError::from)?;
+        let cache = Cache::open()?.interrupted_by(interruption());
+        let paths = cache.profile(&path, Profile::Path)?;
+        let arguments = self.command[1..]
+            .iter()
+            .map(|word| word.as_bytes().to_vec());
+        let folder = output
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let recorder = Recorder {
+            program: path,
+            profile: paths.executable,
+            bundle: paths.bundle.0,
+            invocation: Invocation {
+                arguments: arguments.collect(),
+                environment: environment(),
+                input: match &self.stdin {
+                    Some(path) => crate::control::read(path)?,
+                    None => Vec::new(),
+                },
+            },
+            good_exit: self.expect_exit,
+            limit: self.run_time,
+            folder: folder.unwrap_or(Path::new(".")).to_path_buf(),
+        };
+        Ok((recorder, model::load(&paths.model)?))
+    }
+}
+
+/// Bytes of all paths.
+fn log_bytes(recorded: &Recorded) -> u64 {
+    let threads = recorded.recording.threads.iter();
+    threads.map(|log| log.path.len() as u64 * 8).sum()
+}
+
+fn as_json(kept: &Kept, native: Option<Duration>, output: &Path) -> serde_json::Value {
+    let recording = &kept.recorded.recording;
+    let LogKind::Path = recording.kind;
+    json!({
+        "failed": recording.failed(),
+        "log": "path",
+        "runs": kept.runs,
+        "native_seconds": native.map(|time| time.as_secs_f64()),
+        "recorded_seconds": kept.recorded.time.as_secs_f64(),
+        "log_bytes": log_bytes(&kept.recorded),
+        "branches": kept.branches,
+        "threads": recording.threads.len(),
+        "end": describe_end(&recording.end),
+        "log_file": output,
+    })
+}
+
+fn describe(kept: &Kept, output: &Path) -> String {
+    let recording = &kept.recorded.recording;
+    let runs = match kept.runs {
+        1 => String::new(),
+        runs => format!(" in run {runs}"),
+    };
+    format!(
+        "{}{runs}; {} branches of {} threads in {} bytes: {}",
+        describe_end(&recording.end),
+        kept.branches,
+        recording.threads.len(),
+        log_bytes(&kept.recorded),
+        output.display()
+    )
+}
+
+/// How a run ended, for people.
+fn describe_end(end: &End) -> String {
+    match end {
+        End::Exit(code) => format!("exit code {code}"),
+        End::Standstill => "all threads wait for each other".into(),
+        End::Endless => "still running when its time was over".into(),
+        End::Signal { number, thread, .. } => match thread {
+            Some(thread) => format!("signal {number} in thread {thread}"),
+            None => format!("signal {number}"),
+        },
+    }
+}
