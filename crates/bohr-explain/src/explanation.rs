@@ -27,6 +27,8 @@ pub struct Explanation {
     pub unheard: Vec<Unheard>,
     /// The preemptions that it takes.
     pub windows: Vec<Window>,
+    /// Earlier preemptions, which were not looked at: the run has too many.
+    pub unexamined: u64,
     /// The orders that it takes, if it takes no preemption.
     pub orders: Vec<Order>,
     /// Accesses that nothing orders.
@@ -47,7 +49,7 @@ pub fn explain<E: Experimenter>(
     failure: Option<&Failure>,
     experimenter: &mut E,
 ) -> Result<Explanation, E::Error> {
-    let windows = windows(&run, experimenter)?;
+    let (windows, unexamined) = windows(&run, experimenter)?;
     let mut found = Vec::new();
     if windows.is_empty() {
         found = orders(&run, experimenter)?;
@@ -63,6 +65,7 @@ pub fn explain<E: Experimenter>(
         circle,
         lifetime: failure.and_then(|failure| lifetime(&run, failure)),
         windows,
+        unexamined,
         orders: found,
         races: races(&run.steps),
         unordered: Vec::new(),

@@ -63,22 +63,27 @@ impl Window {
     }
 }
 
-/// The windows of all preemptions of a failing run, in the order in which they
-/// open.
+/// Preemptions that are looked at. Each takes dozens of runs, and nobody reads a
+/// story of more.
+const MOST: usize = 32;
+
+/// The windows of the last preemptions of a failing run, in the order in which they
+/// open; and how many others it has.
 ///
 /// # Errors
 /// If the program cannot be run.
 pub fn windows<E: Experimenter>(
     run: &Recorded,
     experimenter: &mut E,
-) -> Result<Vec<Window>, E::Error> {
+) -> Result<(Vec<Window>, u64), E::Error> {
     let execution = Execution::recorded(run);
     let found = preemptions(execution);
     let directory = Directory::new(run);
-    let windows = found
-        .into_iter()
-        .map(|segment| window(&directory, segment, experimenter));
-    windows.collect()
+    let (others, last) = found.split_at(found.len().saturating_sub(MOST));
+    let windows = last
+        .iter()
+        .map(|&segment| window(&directory, segment, experimenter));
+    Ok((windows.collect::<Result<_, _>>()?, others.len() as u64))
 }
 
 fn window<E: Experimenter>(

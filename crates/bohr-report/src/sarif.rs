@@ -153,6 +153,7 @@ mod tests {
             windows: Vec::new(),
             orders: Vec::new(),
             races: Vec::new(),
+            unexamined: 0,
             columns: Columns::default(),
             events: 0,
             switches: 0,

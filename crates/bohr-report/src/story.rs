@@ -83,6 +83,8 @@ pub struct Story {
     pub findings: Vec<Finding>,
     /// The preemptions that it takes.
     pub windows: Vec<ToldWindow>,
+    /// Earlier preemptions, which were not looked at.
+    pub unexamined: u64,
     /// The orders that it takes.
     pub orders: Vec<ToldOrder>,
     /// Accesses that nothing orders.
@@ -120,6 +122,7 @@ impl Story {
             windows,
             orders,
             races,
+            unexamined: explanation.unexamined,
             columns: Columns::new(explanation, teller),
             events: run.steps.len(),
             switches: run.schedule.switches(),

@@ -66,6 +66,12 @@ pub fn run(args: &Args) -> Outcome {
     };
     let program = Path::new(OsStr::from_bytes(&bug.program.path));
     let (story, mut telling) = tell(&bug, &mut explained, program, &mut trials)?;
+    if story.unexamined > 0 {
+        eprintln!(
+            "bohr: note: {} earlier preemptions were not looked at; `bohr simplify` with more time may do without them",
+            story.unexamined
+        );
+    }
     if let Some(path) = &args.sarif {
         let log = story.as_sarif(env!("CARGO_PKG_VERSION")).to_string();
         write(path, &log)?;

@@ -115,7 +115,7 @@ proptest! {
         let schedule = [segment(0, switch), segment(1, length), segment(0, LENGTH)];
         let failing = toy.run(&schedule.into_iter().collect());
         prop_assert!(failing.fails);
-        let Ok(found) = windows(&failing.run, &mut toy);
+        let Ok((found, _)) = windows(&failing.run, &mut toy);
         let window = &found[0];
         prop_assert_eq!(&window.thread, &path(0));
         let number = |moment: &Option<Moment>| moment.as_ref().map(|moment| moment.number);
@@ -128,4 +128,21 @@ proptest! {
         prop_assert_eq!(number(&culprit.before), Some(opens));
         prop_assert_eq!(number(&culprit.after), Some(opens + width));
     }
+}
+
+#[test]
+fn of_many_preemptions_the_last_are_looked_at() {
+    let mut toy = Toy {
+        noise: 0,
+        opens: 1,
+        closes: 3,
+        intrusion: 1,
+    };
+    let events: Vec<_> = (0..100)
+        .map(|turn| (turn % 2, EventKind::Write, 8 * u64::from(turn), 4))
+        .collect();
+    let run = crate::toy::recorded(&events);
+    let preempted = preemptions(Execution::recorded(&run)).len();
+    let Ok((found, others)) = windows(&run, &mut toy);
+    assert_eq!((found.len(), others as usize), (MOST, preempted - MOST));
 }

@@ -92,6 +92,7 @@ pub fn story(moments: Vec<Told>, word: &str) -> Story {
         windows: Vec::new(),
         orders: Vec::new(),
         races: Vec::new(),
+        unexamined: 0,
         columns: Columns::default(),
         events: 0,
         switches: 3,
