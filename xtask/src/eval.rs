@@ -22,7 +22,7 @@ mod tables;
 
 use crate::museum::build_bohr;
 use crate::{Command, shell};
-use bohr_museum::{Exhibit, MemoryModel, Papers};
+use bohr_museum::{Exhibit, Papers};
 use kept::Shelf;
 use measure::{Measured, Measuring};
 use part::Part;
@@ -50,16 +50,10 @@ fn evaluate(settings: &Settings, bohr: &Path) -> Result<(), String> {
     let papers = Papers::load().map_err(|error| error.to_string())?;
     let shelf = Shelf::new(bohr, settings)?;
     let measuring = Measuring::new(bohr, settings, &papers, &shelf);
-    let (within_reach, beyond): (Vec<Exhibit>, Vec<Exhibit>) = { settings.exhibits()? }
-        .into_iter()
-        .partition(|exhibit| exhibit.manifest.memory_model == MemoryModel::Sc);
-    for exhibit in &beyond {
-        let name = &exhibit.manifest.name;
-        println!("{name:20} needs a weaker memory model than bohr controls");
-    }
+    let exhibits = settings.exhibits()?;
     let mut results = Vec::new();
-    for (number, exhibit) in within_reach.iter().enumerate() {
-        let place = format!("[{}/{}]", number + 1, within_reach.len());
+    for (number, exhibit) in exhibits.iter().enumerate() {
+        let place = format!("[{}/{}]", number + 1, exhibits.len());
         results.push(one(&place, exhibit, &measuring, &shelf)?);
         // Whoever interrupts the rest has a page of what was measured.
         save(settings, &papers, &shelf.all(settings)?)?;
@@ -79,7 +73,7 @@ fn one(
 ) -> Result<Measured, String> {
     let name = &exhibit.manifest.name;
     let mut measured = shelf.take(exhibit);
-    for part in Part::all(measuring.settings(), name) {
+    for part in Part::all(measuring.settings(), exhibit) {
         if part.is_done(&measured) {
             continue;
         }

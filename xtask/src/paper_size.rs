@@ -45,6 +45,9 @@ pub struct Recorded {
     pub seed: u64,
     /// Whether it is a run of the program without its bug.
     pub twin: bool,
+    /// What the arguments that are not fitted were chosen by.
+    #[serde(default)]
+    pub why: Option<String>,
     /// What `bohr simplify --json` printed.
     pub simplified: Value,
     /// Of the whole command, files read and written included.
@@ -110,6 +113,7 @@ pub fn simplified(bohr: &Path, exhibit: &Exhibit, row: Row) -> Result<Recorded, 
         slice: fitting.slice,
         seed: fitting.seed,
         twin: fitting.twin,
+        why: fitting.why,
     })
 }
 
@@ -125,6 +129,7 @@ struct Fitting<'a> {
     slice: u64,
     seed: u64,
     twin: bool,
+    why: Option<String>,
 }
 
 impl<'a> Fitting<'a> {
@@ -143,6 +148,7 @@ impl<'a> Fitting<'a> {
             scaled: size.scaled,
             seed: 1,
             twin: false,
+            why: size.why,
             row,
         })
     }

@@ -183,6 +183,9 @@ pub struct RecordedSize {
     pub arguments: Vec<u64>,
     /// Which of them the number of events is fitted by; none if it cannot be.
     pub scaled: Option<usize>,
+    /// What the other arguments were chosen by, in a sentence that stands beside the
+    /// figures; none if they are the default ones.
+    pub why: Option<String>,
 }
 
 impl Arguments {
@@ -192,6 +195,7 @@ impl Arguments {
         self.recorded.clone().unwrap_or_else(|| RecordedSize {
             arguments: self.default.clone(),
             scaled: Some(1),
+            why: None,
         })
     }
 }

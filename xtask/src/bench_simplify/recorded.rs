@@ -62,6 +62,9 @@ fn tell(name: &str, recorded: &Recorded) -> Option<String> {
             ""
         },
     );
+    if let Some(why) = &recorded.why {
+        println!("{:15} {why}", "");
+    }
     if recorded.reduction() < row.reduction {
         let (ours, theirs) = (recorded.reduction(), row.reduction);
         return Some(format!("{name}: {ours:.1} % instead of {theirs:.1} %"));

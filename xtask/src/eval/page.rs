@@ -8,8 +8,7 @@ use crate::plot::escaped;
 use serde_json::{Value, json};
 
 /// Stages that have no figures yet, told where somebody may look for them.
-const MISSING: &str =
-    "Not measured yet: recording and solving (CLAP), core dumps, weaker memory models.";
+const MISSING: &str = "Not measured here: recording and solving (CLAP), core dumps.";
 
 /// How to get these results again.
 fn command(settings: &Settings) -> String {

@@ -2,6 +2,7 @@
 
 use super::measure::Measured;
 use super::settings::Settings;
+use bohr_museum::{Exhibit, MemoryModel};
 
 /// One part: what is measured and kept at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,10 @@ pub enum Part {
 
 impl Part {
     /// All parts that an exhibit goes through.
-    pub fn all(settings: &Settings, exhibit: &str) -> impl Iterator<Item = Part> {
-        let breaks = settings.breaks(exhibit);
+    pub fn all(settings: &Settings, exhibit: &Exhibit) -> impl Iterator<Item = Part> {
+        // What takes store buffers or the language's rules no breakpoint brings about.
+        let by_order = exhibit.manifest.memory_model == MemoryModel::Sc;
+        let breaks = by_order && settings.breaks(&exhibit.manifest.name);
         let hunts = settings.strategies.iter().copied().map(Part::Hunt);
         let rest = [
             Part::Replay,

@@ -56,8 +56,8 @@ impl Settings {
         Settings {
             name: "full",
             trials: 20,
-            seconds: 10,
-            replays: 1_000,
+            seconds: 30,
+            replays: 10_000,
             strategies: &[
                 "mixed", "random", "pct:3", "pos", "surw", "feedback", "bounded",
             ],

@@ -58,5 +58,10 @@ pub fn simplified(papers: &Papers, results: &[Measured]) -> Result<Table, String
         "Simplified by reordering alone, as theirs is. Recorded: {}.",
         runs.join("; ")
     ));
+    let reasons = results.iter().filter_map(|measured| {
+        let why = measured.recorded.as_ref()?.as_ref()?.why.as_ref()?;
+        Some(format!("{}: {why}.", measured.name))
+    });
+    table.notes.extend(reasons);
     Ok(table)
 }
