@@ -19,11 +19,23 @@ impl Moment {
     /// The event of a thread with this number, if the run came so far.
     #[must_use]
     pub fn of(run: &Recorded, thread: &ThreadPath, number: u64) -> Option<Moment> {
-        let event = nth(run, index_of(run, thread)?, number)?;
-        Some(Moment {
+        Moment::following(run, thread, number).next()
+    }
+
+    /// The events of a thread from this number on, as far as the run came.
+    pub fn following(
+        run: &Recorded,
+        thread: &ThreadPath,
+        number: u64,
+    ) -> impl Iterator<Item = Moment> {
+        let index = index_of(run, thread);
+        let first = index.and_then(|index| nth(run, index, number));
+        let steps = first.map_or(&[][..], |first| &run.steps[first..]);
+        let own = steps.iter().filter(move |step| Some(step.thread) == index);
+        (number..).zip(own).map(|(number, step)| Moment {
             thread: thread.clone(),
             number,
-            operation: run.steps[event].operation,
+            operation: step.operation,
         })
     }
 
@@ -99,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn moments_are_found_again(threads in prop::collection::vec(0u32..3, 1..3000), event: usize) {
+        fn moments_are_found_again(threads in prop::collection::vec(0u32..3, 1..1500), event: usize) {
             let events: Vec<_> = threads.iter().map(|&thread| (thread, Read, 0x10, 4)).collect();
             let run = recorded(&events);
             let event = event % events.len();
@@ -108,6 +120,9 @@ mod tests {
             prop_assert_eq!(moment.number, before.count() as u64);
             prop_assert_eq!(moment.position(&run), Some(event));
             prop_assert_eq!(Moment::of(&run, &moment.thread, moment.number), Some(moment.clone()));
+            let following: Vec<Moment> = Moment::following(&run, &moment.thread, moment.number).collect();
+            let expected = (event..events.len()).filter(|other| threads[*other] == threads[event]);
+            prop_assert_eq!(following, expected.map(|other| Moment::at(&run, other)).collect::<Vec<_>>());
             let own = threads.iter().filter(|thread| **thread == threads[event]).count() as u64;
             prop_assert_eq!(Moment::of(&run, &moment.thread, own), None);
         }

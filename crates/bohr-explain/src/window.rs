@@ -112,13 +112,13 @@ fn window<E: Experimenter>(
     })?;
     let first = executed - earlier;
     let late = last_harmful(run, segment, experimenter)?;
-    let opens = (earlier < interrupted.events).then(|| Moment::of(run, thread, first - 1));
+    let opens = (earlier < interrupted.events).then(|| directory.moment(thread, first - 1));
     let intrusion = between.end - 1;
     let mut window = Window {
         thread: thread.clone(),
         opens: opens.flatten(),
         closes: late.closes,
-        intrusion: (intrusion >= between.start).then(|| Moment::at(run, intrusion)),
+        intrusion: (intrusion >= between.start).then(|| directory.at(intrusion)),
         culprit: None,
         width: earlier + late.distance + 1,
         passing: late.passing,
@@ -193,17 +193,14 @@ fn last_harmful<E: Experimenter>(
     let closing = passing.filter(|(passing, _)| *passing == distance + 1);
     let from = executed + distance;
     let later = closing.as_ref().map_or(run, |(_, run)| run);
-    let numbers = from..from + REACH as u64;
-    let after = numbers.map_while(|number| Moment::of(later, thread, number));
-    let mut after: Vec<Moment> = after.collect();
+    let mut after: Vec<Moment> = Moment::following(later, thread, from).take(REACH).collect();
+    let closes = closing.as_ref().and_then(|_| after.first().cloned());
     if after.is_empty() {
         after.extend(about_to(run, thread, from));
     }
     Ok(Late {
         distance,
-        closes: closing
-            .as_ref()
-            .and_then(|(_, run)| Moment::of(run, thread, from)),
+        closes,
         after,
         passing: closing.map(|(_, run)| run),
     })

@@ -30,10 +30,12 @@ impl Recorded {
         &'a self,
         thread: &'a ThreadPath,
     ) -> impl Iterator<Item = (usize, &'a Operation)> {
+        // A path has one index in a run.
+        let index = self.threads.iter().position(|path| path == thread);
         self.steps
             .iter()
             .enumerate()
-            .filter(move |(event, _)| self.path(*event) == thread)
+            .filter(move |(_, step)| Some(step.thread.position()) == index)
             .map(|(event, step)| (event, &step.operation))
     }
 
