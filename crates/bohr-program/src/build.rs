@@ -97,6 +97,7 @@ impl ProgramBuilder {
             scopes: PrimaryMap::new(),
             locations: PrimaryMap::new(),
             source_types: PrimaryMap::new(),
+            global_types: Vec::new(),
             units: PrimaryMap::new(),
             globals: PrimaryMap::new(),
             aliases: PrimaryMap::new(),

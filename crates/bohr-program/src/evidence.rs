@@ -7,12 +7,16 @@
 //! of it, a part of that); all are told, the outermost last.
 
 use crate::address::Step;
+use crate::constant::{ConstantExpression, ConstantValue};
 use crate::function::Body;
-use crate::ids::{FunctionNumber, InstructionNumber, SiteNumber, SourceTypeNumber, TextNumber};
+use crate::ids::{
+    ConstantNumber, FunctionNumber, InstructionNumber, SiteNumber, SourceTypeNumber, TextNumber,
+};
 use crate::instruction::{Operand, Operation, Value};
 use crate::layout::Layouts;
 use crate::program::Program;
 use crate::source_type::{SourceType, SourceVariable};
+use crate::types::Type;
 use cranelift_entity::EntityRef;
 
 /// That an access lies so many bytes into something.
@@ -101,8 +105,14 @@ impl Program {
         let mut found = Vec::new();
         for _ in 0..LONGEST {
             found.extend(self.told_by_variables(body, &way));
-            let Operand::Instruction(number) = way.value.operand() else {
-                break;
+            let number = match way.value.operand() {
+                Operand::Instruction(number) => number,
+                // What a global is called itself is known without its type.
+                Operand::Constant(number) if depth > 0 => {
+                    found.extend(self.told_by_global(number, &way));
+                    break;
+                }
+                Operand::Constant(_) | Operand::Argument(_) => break,
             };
             way.value = match body.instructions[number].operation {
                 Operation::ElementPointer {
@@ -162,6 +172,41 @@ impl Program {
             };
             self.within(known.of, offset, &way.strides, from)
         })
+    }
+
+    fn told_by_global(&self, constant: ConstantNumber, way: &Way) -> Option<Evidence> {
+        let (global, added) = match self.constants[constant].value {
+            ConstantValue::Global(global) => (global, 0),
+            ConstantValue::Expression(ConstantExpression::ElementPointer {
+                source,
+                base,
+                ref indices,
+                ..
+            }) => {
+                let ConstantValue::Global(global) = self.constants[base].value else {
+                    return None;
+                };
+                let [bytes] = **indices else {
+                    return None;
+                };
+                let ConstantValue::Integer(bytes) = self.constants[bytes].value else {
+                    return None;
+                };
+                let counts_bytes = self.types[source] == Type::Integer(8);
+                (global, counts_bytes.then_some(bytes)?.cast_signed())
+            }
+            _ => return None,
+        };
+        let known = &self.global_types;
+        let position = known.binary_search_by_key(&global, |known| known.0).ok()?;
+        let name = self.globals[global].name;
+        let offset = way.offset.wrapping_add(added);
+        self.within(
+            known[position].1,
+            offset,
+            &way.strides,
+            Origin::Variable(name),
+        )
     }
 
     /// What a pointer in a structure says about what it points to.

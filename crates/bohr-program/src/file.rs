@@ -31,10 +31,10 @@ pub struct FileVersion(pub u32);
 
 impl FileVersion {
     /// What this version of bohr writes.
-    pub const CURRENT: FileVersion = FileVersion(3);
+    pub const CURRENT: FileVersion = FileVersion(4);
 
     /// The oldest that it reads.
-    pub const OLDEST: FileVersion = FileVersion(3);
+    pub const OLDEST: FileVersion = FileVersion(4);
 
     /// Whether this version of bohr reads files of that one.
     ///

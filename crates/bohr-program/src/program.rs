@@ -128,6 +128,9 @@ pub struct Program {
     pub units: PrimaryMap<UnitNumber, Unit>,
     /// Global variables.
     pub globals: PrimaryMap<GlobalNumber, Global>,
+    /// What the author says that they are, in the order of their numbers, where
+    /// there is debug information.
+    pub global_types: Vec<(GlobalNumber, SourceTypeNumber)>,
     /// Aliases.
     pub aliases: PrimaryMap<AliasNumber, Alias>,
     /// Functions: the defined ones in the order of their ids, then the declared.

@@ -48,6 +48,20 @@ fn a_lost_update_is_told_by_its_variable_and_lines() {
 }
 
 #[test]
+fn memory_behind_a_global_pointer_is_told_by_its_type() {
+    let folder = Folder::empty();
+    folder.build("ledger", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let culprit = &told["windows"][0]["culprit"];
+    for part in ["between", "after"] {
+        let object = json!("row.amount [1]");
+        assert_eq!(culprit[part]["object"], object, "{culprit}");
+    }
+}
+
+#[test]
 fn a_race_is_told_and_its_repair_has_none() {
     let folder = Folder::empty();
     folder.build("data_race", &[]);

@@ -56,7 +56,10 @@ impl Lowering {
         let module = self.module;
         for value in variables(module) {
             let global = self.lower_global(value);
-            self.builder.program().globals.push(global);
+            let number = self.builder.program().globals.push(global);
+            if let Some(of) = self.global_type(value) {
+                self.builder.program().global_types.push((number, of));
+            }
         }
         for (value, indirect) in aliases(module) {
             // SAFETY: an alias or an indirect function, as `indirect` says.

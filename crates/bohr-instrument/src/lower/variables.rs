@@ -81,6 +81,35 @@ impl Lowering {
         }
     }
 
+    /// What the author says that a global variable is.
+    pub(super) fn global_type(&mut self, global: LLVMValueRef) -> Option<SourceTypeNumber> {
+        let mut count = 0;
+        // SAFETY: a global of the live module; what it is annotated with is copied,
+        // and given back.
+        let nodes: Vec<LLVMMetadataRef> = unsafe {
+            let entries = LLVMGlobalCopyAllMetadata(global, &mut count);
+            let nodes = (0..count as u32)
+                .map(|entry| LLVMValueMetadataEntriesGetMetadata(entries, entry))
+                .collect();
+            LLVMDisposeValueMetadataEntries(entries);
+            nodes
+        };
+        // SAFETY: metadata of the live module, of the kind that has these parts.
+        let (variable, expression) = nodes.into_iter().find_map(|node| unsafe {
+            let kind = LLVMGetMetadataKind(node);
+            matches!(kind, Kind::LLVMDIGlobalVariableExpressionMetadataKind).then(|| {
+                (
+                    LLVMDIGlobalVariableExpressionGetVariable(node),
+                    LLVMDIGlobalVariableExpressionGetExpression(node),
+                )
+            })
+        })?;
+        if self.added(expression) != Some(0) {
+            return None;
+        }
+        self.named(variable).map(|(_, of)| of)
+    }
+
     fn variable(&mut self, local: &Local, record: LLVMDbgRecordRef) -> Option<SourceVariable> {
         // SAFETY: a record of the live module, asked for its parts only if it is
         // one about a variable.
