@@ -2,7 +2,7 @@
 //! slice, worked out for one site at a time, when somebody asks.
 
 use crate::memory::Memory;
-use crate::walk::Walk;
+use crate::walk::{Walk, World};
 use bohr_program::{
     CallGraph, Certainty, FunctionFlow, FunctionNumber, InstructionNumber, Program, Sharing,
     SiteNumber,
@@ -48,6 +48,7 @@ pub struct Influences<'p> {
     /// Functions that may run again before they have returned.
     pub(crate) recursive: HashSet<FunctionNumber>,
     pub(crate) memory: OnceCell<Memory>,
+    world: OnceCell<Rc<World>>,
     flows: RefCell<HashMap<FunctionNumber, Option<Rc<FunctionFlow>>>>,
     known: RefCell<HashMap<SiteNumber, Rc<[Influence]>>>,
 }
@@ -86,6 +87,7 @@ impl<'p> Influences<'p> {
             callers,
             callees,
             memory: OnceCell::new(),
+            world: OnceCell::new(),
             flows: RefCell::default(),
             known: RefCell::default(),
         }
@@ -110,6 +112,14 @@ impl<'p> Influences<'p> {
             .entry(function)
             .or_insert_with(|| FunctionFlow::new(self.program, function).map(Rc::new));
         flow.clone()
+    }
+
+    /// All that memory of unknown use depends on, worked out once.
+    pub(crate) fn world(&self) -> Rc<World> {
+        let world = self
+            .world
+            .get_or_init(|| Rc::new(Walk::through_memory(self)));
+        world.clone()
     }
 
     pub(crate) fn memory(&self) -> &Memory {

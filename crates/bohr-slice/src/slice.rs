@@ -7,6 +7,7 @@ use bohr_reduce::dependence::Dependences;
 use bohr_reduce::footprint::Footprints;
 use bohr_reduce::{Chains, Execution};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// An execution whose events have sites.
 #[derive(Clone, Copy)]
@@ -78,6 +79,8 @@ pub fn slice<I: AsRef<[Influence]>>(
         waiting: Vec::new(),
         visits: Visits::new(trace),
         from: trace.from,
+        deciding: HashMap::new(),
+        covered: HashMap::new(),
     };
     let end = steps.len() as u32;
     for moment in moments {
@@ -112,6 +115,32 @@ struct Search {
     waiting: Vec<u32>,
     visits: Visits,
     from: u32,
+    /// By site: what decides about it.
+    deciding: HashMap<SiteNumber, Rc<Deciding>>,
+    /// Up to which event all that decides about a site of a thread was added.
+    covered: HashMap<(ThreadIndex, SiteNumber), u32>,
+}
+
+/// The sites that decide about another.
+#[derive(Default)]
+struct Deciding {
+    /// By their latest event.
+    latest: Vec<SiteNumber>,
+    /// By all of them.
+    all: Vec<SiteNumber>,
+}
+
+impl Deciding {
+    fn new(influences: &[Influence]) -> Deciding {
+        let mut deciding = Deciding::default();
+        for influence in influences {
+            match influence.reach {
+                Reach::Latest => deciding.latest.push(influence.site),
+                Reach::All => deciding.all.push(influence.site),
+            }
+        }
+        deciding
+    }
 }
 
 impl Search {
@@ -134,8 +163,20 @@ impl Search {
             all.into_iter().for_each(|event| self.add(event));
             return;
         };
-        for influence in influences(site).as_ref() {
-            let found = self.visits.of_site(thread, *influence, event);
+        let known = self.deciding.entry(site);
+        let known = known.or_insert_with(|| Rc::new(Deciding::new(influences(site).as_ref())));
+        let deciding = known.clone();
+        for &earlier in &deciding.latest {
+            let found = self.visits.latest_of_site(thread, earlier, event);
+            found.into_iter().for_each(|event| self.add(event));
+        }
+        let covered = self.covered.entry((thread, site)).or_default();
+        if event <= *covered {
+            return;
+        }
+        *covered = event;
+        for &earlier in &deciding.all {
+            let found = self.visits.all_of_site(thread, earlier, event);
             found.into_iter().for_each(|event| self.add(event));
         }
     }
@@ -189,14 +230,13 @@ impl Visits {
         list.map_or(Vec::new(), |list| list.all_before(event))
     }
 
-    fn of_site(&mut self, thread: ThreadIndex, influence: Influence, event: u32) -> Vec<u32> {
-        let Some(list) = self.sites.get_mut(&(thread, influence.site)) else {
-            return Vec::new();
-        };
-        match influence.reach {
-            Reach::Latest => list.latest_before(event).into_iter().collect(),
-            Reach::All => list.all_before(event),
-        }
+    fn latest_of_site(&self, thread: ThreadIndex, site: SiteNumber, event: u32) -> Option<u32> {
+        self.sites.get(&(thread, site))?.latest_before(event)
+    }
+
+    fn all_of_site(&mut self, thread: ThreadIndex, site: SiteNumber, event: u32) -> Vec<u32> {
+        let list = self.sites.get_mut(&(thread, site));
+        list.map_or(Vec::new(), |list| list.all_before(event))
     }
 }
 

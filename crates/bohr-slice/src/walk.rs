@@ -8,11 +8,12 @@ use bohr_program::{
     SiteNumber, Value,
 };
 use cranelift_entity::EntityRef;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 /// Something that a site depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Node {
+pub enum Node {
     /// The result of an instruction.
     Result(FunctionNumber, InstructionNumber),
     /// An argument of a function.
@@ -34,17 +35,21 @@ pub struct Walk<'i, 'p> {
     seen: HashMap<Node, Reach>,
     waiting: Vec<(Node, Reach)>,
     found: BTreeSet<Influence>,
+    /// What memory that anybody may write depends on, once the walk came to it.
+    world: Option<Rc<World>>,
+}
+
+/// All that memory of unknown use depends on. Most walks come to it, and it leads
+/// to much of the program.
+pub struct World {
+    nodes: HashSet<Node>,
+    found: Vec<Influence>,
 }
 
 impl<'i, 'p> Walk<'i, 'p> {
     /// All that a site depends on, ascending.
     pub fn from(influences: &'i Influences<'p>, site: SiteNumber) -> Vec<Influence> {
-        let mut walk = Walk {
-            influences,
-            seen: HashMap::new(),
-            waiting: Vec::new(),
-            found: BTreeSet::new(),
-        };
+        let mut walk = Walk::new(influences);
         let place = &influences.program.sites[site];
         let (function, instruction) = (place.function, place.instruction);
         if let Some(body) = walk.body(function) {
@@ -52,9 +57,41 @@ impl<'i, 'p> Walk<'i, 'p> {
             walk.occurrence(function, body.block_of(instruction), Reach::Latest);
         }
         while let Some((node, reach)) = walk.waiting.pop() {
-            walk.step(node, reach);
+            match node {
+                Node::Memory(Piece::Rest) => walk.enter(influences.world()),
+                _ => walk.step(node, reach),
+            }
         }
         walk.finish()
+    }
+
+    fn new(influences: &'i Influences<'p>) -> Walk<'i, 'p> {
+        Walk {
+            influences,
+            seen: HashMap::new(),
+            waiting: Vec::new(),
+            found: BTreeSet::new(),
+            world: None,
+        }
+    }
+
+    /// All that memory of unknown use depends on.
+    pub fn through_memory(influences: &'i Influences<'p>) -> World {
+        let mut walk = Walk::new(influences);
+        walk.add(Node::Memory(Piece::Rest), Reach::All);
+        while let Some((node, reach)) = walk.waiting.pop() {
+            walk.step(node, reach);
+        }
+        World {
+            nodes: walk.seen.into_keys().collect(),
+            found: walk.found.into_iter().collect(),
+        }
+    }
+
+    fn enter(&mut self, world: Rc<World>) {
+        self.found.extend(&world.found);
+        self.waiting.retain(|(node, _)| !world.nodes.contains(node));
+        self.world = Some(world);
     }
 
     /// All events of a site are among them the latest one.
@@ -75,6 +112,9 @@ impl<'i, 'p> Walk<'i, 'p> {
 
     fn add(&mut self, node: Node, reach: Reach) {
         let reach = self.through(node, reach);
+        if { self.world.as_ref() }.is_some_and(|world| world.nodes.contains(&node)) {
+            return;
+        }
         let seen = self.seen.get(&node);
         if seen.is_none_or(|seen| *seen < reach) {
             self.seen.insert(node, reach);

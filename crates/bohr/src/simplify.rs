@@ -5,7 +5,7 @@ mod file;
 mod report;
 mod values;
 
-pub use bench::loosely;
+pub use bench::{loosely, moments};
 
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};

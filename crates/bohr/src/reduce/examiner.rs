@@ -6,7 +6,7 @@
 //! An answer depends on the question alone, never on a clock or on who gives it.
 
 use super::criterion::{Criterion, Evaluation, Refusals, predicate, visited};
-use crate::simplify::loosely;
+use crate::simplify::{loosely, moments};
 use bohr_event::control::{Omissions, Passes, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;
@@ -20,6 +20,9 @@ pub const REPLAYS: u64 = 20;
 /// How many times as many events a run may have for a thread less. A thread that
 /// is gone can put off the failure by the whole work of the others.
 const GROWTH: u64 = 2;
+
+/// Numbers of preemptions that are tried by chance.
+const FEW: [u32; 3] = [1, 2, 3];
 
 /// Events after which a run that is too long is ended.
 const BEYOND: u64 = 1000;
@@ -94,7 +97,44 @@ impl<'t> Examiner<'t> {
                 return Ok(Some(run));
             }
         }
+        self.seldom(question)
+    }
+
+    /// The same by chance, with hardly any preemption, at moments that can matter.
+    /// Without what is left out threads come to a place after other events than
+    /// before, which a run of threads one after the other tells.
+    fn seldom(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
+        if number_of_chances(question) == 0 {
+            return Ok(None);
+        }
+        let good = self
+            .trials
+            .observe(&Plan::new(Rule::Sequential), self.seed)?;
+        let moments = moments(&question.base.run, good.run.as_slice());
+        for preemptions in FEW {
+            let moments = moments.clone();
+            let plan = Plan::new(Rule::Seldom {
+                preemptions,
+                moments,
+            });
+            self.end_after(most_events(question));
+            let found = self.trials.seek(&plan, 0..question.chances);
+            self.trials.end_after(u64::MAX);
+            if let Some(seed) = found?
+                && let Some(run) = self.fails(&plan, seed, question)?
+            {
+                return Ok(Some(run));
+            }
+        }
         Ok(None)
+    }
+
+    /// Ends runs that are too long. They have lost the failure, and would go on for
+    /// as long as the program does.
+    fn end_after(&mut self, events: u64) {
+        if !self.endless {
+            self.trials.end_after(events.saturating_add(BEYOND));
+        }
     }
 
     /// What a plan's run did, event for event, if it shows the failure, replays
@@ -105,16 +145,8 @@ impl<'t> Examiner<'t> {
         seed: u64,
         question: &Question<'_>,
     ) -> Result<Option<Base>, ExploreError> {
-        let most = question.base.run.steps.len() as u64
-            * match question.may_grow {
-                true => GROWTH,
-                false => 1,
-            };
-        // A run that goes on for longer has lost the failure, and would go on for
-        // as long as the program does.
-        if !self.endless {
-            self.trials.end_after(most.saturating_add(BEYOND));
-        }
+        let most = most_events(question);
+        self.end_after(most);
         let trial = self.trials.run(plan, seed);
         self.trials.end_after(u64::MAX);
         let trial = trial?;
@@ -253,15 +285,27 @@ impl<'t> Examiner<'t> {
     }
 }
 
+/// Events that an answer may have.
+fn most_events(question: &Question<'_>) -> u64 {
+    let events = question.base.run.steps.len() as u64;
+    match question.may_grow {
+        true => GROWTH * events,
+        false => events,
+    }
+}
+
+/// Chance does not keep threads in one piece.
+fn number_of_chances(question: &Question<'_>) -> u64 {
+    match question.cut.serial.is_empty() {
+        true => question.chances,
+        false => 0,
+    }
+}
+
 /// Plans and seeds that might show the failure: few switches, or many.
 fn chances(question: &Question<'_>) -> impl Iterator<Item = (Plan, u64)> + use<> {
     let events = question.base.run.steps.len() as u64;
-    // Chance does not keep threads in one piece.
-    let chances = match question.cut.serial.is_empty() {
-        true => question.chances,
-        false => 0,
-    };
-    (0..chances).map(move |number| {
+    (0..number_of_chances(question)).map(move |number| {
         let rule = match number % 2 {
             0 => Rule::Pct {
                 depth: 3,

@@ -62,6 +62,8 @@ pub struct Workshop<'w> {
     /// What was answered by no, as hashes of all that an answer depends on.
     refused: Mutex<HashSet<u64>>,
     rounds: u64,
+    /// The run whose slice was last asked for.
+    sliced: Option<u64>,
     /// Whether the result is on disk.
     is_written: bool,
 }
@@ -100,6 +102,7 @@ impl<'w> Workshop<'w> {
             criterion,
             refused: Mutex::new(HashSet::new()),
             rounds: 0,
+            sliced: None,
             is_written: false,
         };
         let schedule = workshop.original.schedule.clone();
@@ -418,6 +421,13 @@ impl Reducer for Workshop<'_> {
     }
 
     fn irrelevant(&mut self) -> Vec<(Block, Vec<u64>)> {
+        // Nothing to ask where no pass can go, or where it was asked.
+        let base = hash(&self.best.run.schedule);
+        let can_go = |block: &Block| block.pinned.len() < block.starts.len();
+        if self.sliced == Some(base) || !self.best.blocks.iter().any(can_go) {
+            return Vec::new();
+        }
+        self.sliced = Some(base);
         let Some(relevant) = self.relevant() else {
             return Vec::new();
         };

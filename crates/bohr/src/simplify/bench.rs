@@ -1,6 +1,7 @@
 //! The bench on which schedules are tried: a laboratory for the reducers, and
 //! the search for the same failure with fewer preemptions.
 
+use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::Trials;
 use bohr_reduce::{Execution, Failing, Laboratory, cost, dynamic, likely_moments};
@@ -45,6 +46,15 @@ pub fn loosely(schedule: Schedule<PlaceNumber>) -> Plan {
         }),
         ..Plan::new(Rule::Sequential)
     }
+}
+
+/// Moments of a failing run at which others might fail with fewer preemptions; good
+/// runs tell when else threads come to the same places.
+pub fn moments(failing: &Recorded, good: &[Recorded]) -> Vec<Moment> {
+    let good: Vec<Execution<'_>> = good.iter().map(Execution::recorded).collect();
+    let likely = likely_moments(Execution::recorded(failing), &good).into_iter();
+    let moment = |(thread, events)| Moment { thread, events };
+    likely.map(moment).collect()
 }
 
 impl<'b, 't> Bench<'b, 't> {
@@ -174,10 +184,7 @@ impl<'b, 't> Bench<'b, 't> {
             let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
             good.extend(observed.run);
         }
-        let good: Vec<Execution<'_>> = good.iter().map(Execution::recorded).collect();
-        let likely = likely_moments(Execution::recorded(&run), &good).into_iter();
-        let moment = |(thread, events)| Moment { thread, events };
-        Ok(likely.map(moment).collect())
+        Ok(moments(&run, &good))
     }
 
     /// Looks for the same failure among all schedules with fewer preemptions
