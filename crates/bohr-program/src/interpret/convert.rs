@@ -1,5 +1,6 @@
 //! Conversions from one type to another.
 
+use super::arithmetic::Number;
 use super::bits;
 use super::datum::Datum;
 use super::encode::{PLAIN, ones};
@@ -26,27 +27,25 @@ pub(super) fn cast(
     if from_bits > PLAIN as u32 || to_bits > PLAIN as u32 {
         return cast_wide(operator, from_bits, to_bits, operand);
     }
+    let (from, to) = (machine.number(from), machine.number(to));
+    operand.map(|value| convert(operator, from, to, value))
+}
+
+/// A scalar of at most 128 bits as another.
+pub(super) fn convert(operator: CastOperator, from: Number, to: Number, value: u128) -> Step<u128> {
+    use CastOperator::*;
+    let (from_bits, to_bits) = (from.bits(), to.bits());
     let mask = ones(to_bits.into());
     match operator {
         Truncate | ZeroExtend | PointerToInteger | PointerToAddress | IntegerToPointer
-        | AddressSpace | Bitcast => operand.map(|value| Ok(value & mask)),
-        SignExtend => operand.map(|value| {
-            let widened = integer::signed(value, from_bits).cast_unsigned();
-            Ok(widened & mask)
-        }),
-        FloatTruncate | FloatExtend => {
-            let (from, to) = (machine.float_kind(from)?, machine.float_kind(to)?);
-            operand.map(|value| float::convert(from, to, value))
-        }
+        | AddressSpace | Bitcast => Ok(value & mask),
+        SignExtend => Ok(integer::signed(value, from_bits).cast_unsigned() & mask),
+        FloatTruncate | FloatExtend => float::convert(from.kind()?, to.kind()?, value),
         FloatToUnsigned | FloatToSigned => {
-            let kind = machine.float_kind(from)?;
-            let is_signed = operator == FloatToSigned;
-            operand.map(|value| float::to_integer(kind, value, to_bits, is_signed))
+            float::to_integer(from.kind()?, value, to_bits, operator == FloatToSigned)
         }
         UnsignedToFloat | SignedToFloat => {
-            let kind = machine.float_kind(to)?;
-            let is_signed = operator == SignedToFloat;
-            operand.map(|value| float::from_integer(kind, value, from_bits, is_signed))
+            float::from_integer(to.kind()?, value, from_bits, operator == SignedToFloat)
         }
     }
 }

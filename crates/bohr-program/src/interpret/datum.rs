@@ -81,6 +81,28 @@ impl Datum {
         }
     }
 
+    /// Lane by lane on any number of values, once if the first is a scalar: what a
+    /// function of scalars gives. A scalar beside vectors is the same for all lanes.
+    pub(crate) fn lanes<E>(
+        values: &[Datum],
+        mut each: impl FnMut(&[u128]) -> Result<Option<u128>, E>,
+    ) -> Result<Option<Datum>, E> {
+        let Some(Datum::Parts(first)) = values.first() else {
+            let scalars: Vec<u128> = values.iter().map(Datum::bits).collect();
+            return Ok(each(&scalars)?.map(Datum::Bits));
+        };
+        let mut parts = Vec::with_capacity(first.len());
+        for index in 0..first.len() {
+            let lane = |value: &Datum| value.parts().get(index).unwrap_or(value).bits();
+            let scalars: Vec<u128> = values.iter().map(lane).collect();
+            match each(&scalars)? {
+                Some(result) => parts.push(Datum::Bits(result)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Datum::of_parts(parts)))
+    }
+
     /// Lane by lane on two vectors of the same length, once on scalars.
     pub(crate) fn zip<E>(
         &self,

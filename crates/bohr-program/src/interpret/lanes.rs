@@ -1,6 +1,7 @@
 //! Instructions that work lane by lane, and those that take vectors and
 //! aggregates apart.
 
+use super::arithmetic::Number;
 use super::datum::Datum;
 use super::machine::Machine;
 use super::{Halt, Step, float, integer, not_modelled};
@@ -151,6 +152,14 @@ impl Machine<'_> {
     /// The width of a value, of a vector that of its elements.
     pub(super) fn lane_bits(&self, of: TypeNumber) -> u32 {
         self.layouts[self.lane(of)].bits as u32
+    }
+
+    /// What a value, or an element of a vector, is to arithmetic.
+    pub(super) fn number(&self, of: TypeNumber) -> Number {
+        match self.program.types[self.lane(of)] {
+            Type::Float(kind) => Number::Float(kind),
+            _ => Number::Integer(self.lane_bits(of)),
+        }
     }
 
     /// The format of a number or of a vector's elements.

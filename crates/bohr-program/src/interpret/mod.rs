@@ -9,6 +9,7 @@
 //! exceptions, `intrinsic` stands for LLVM's and `library` for C's functions.
 
 mod access;
+pub mod arithmetic;
 mod bits;
 mod call;
 mod constants;

@@ -29,73 +29,59 @@ impl Machine<'_> {
         let Type::Float(kind) = self.program.types[self.lane(result)] else {
             return Ok(None);
         };
-        let sign = 1 << (kind.bits() - 1);
-        match (words, arguments) {
-            (["fabs", ..], [number]) => number.map(|bits| Ok(bits & !sign)).map(Some),
-            (["copysign", ..], [number, other]) => number
-                .zip(other, |bits, other| Ok(bits & !sign | other & sign))
-                .map(Some),
-            (["fma" | "fmuladd", ..], [left, right, addend]) => {
-                self.multiply_add(kind, left, right, addend).map(Some)
-            }
-            ([function, ..], [number]) => match host_function(function) {
-                Some(host) => number.map(|bits| apply(kind, bits, host)).map(Some),
-                None => Ok(None),
-            },
-            (["powi" | "ldexp", ..], [number, power]) => {
-                let power = power.int();
-                let host = |number: f64| match words[0] {
-                    "powi" => number.powi(power),
-                    _ => number * 2f64.powi(power),
-                };
-                number.map(|bits| apply(kind, bits, host)).map(Some)
-            }
-            ([function, ..], [left, right]) => match host_function_of_two(function) {
-                Some(host) => left
-                    .zip(right, |left, right| {
-                        let (right, _) = float::as_double(kind, right)?;
-                        apply(kind, left, |left| host(left, right))
-                    })
-                    .map(Some),
-                None => Ok(None),
-            },
-            _ => Ok(None),
-        }
+        Datum::lanes(arguments, |lanes| float_function(words, kind, lanes))
     }
+}
 
-    fn multiply_add(
-        &self,
-        kind: FloatKind,
-        left: &Datum,
-        right: &Datum,
-        addend: &Datum,
-    ) -> Step<Datum> {
-        let lane = |left: u128, right: u128, addend: u128| match kind {
-            FloatKind::Single => {
-                let [left, right, addend] =
-                    [left, right, addend].map(|bits| f32::from_bits(bits as u32));
-                Ok(left.mul_add(right, addend).to_bits().into())
-            }
-            FloatKind::Double => {
-                let [left, right, addend] =
-                    [left, right, addend].map(|bits| f64::from_bits(bits as u64));
-                Ok(left.mul_add(right, addend).to_bits().into())
-            }
-            _ => not_modelled(format!("a fused multiplication of {kind:?}")),
-        };
-        match addend {
-            Datum::Bits(_) | Datum::Wide(_) => {
-                let result = lane(left.bits(), right.bits(), addend.bits())?;
-                Ok(Datum::Bits(result))
-            }
-            Datum::Parts(addends) => {
-                let lanes = left.parts().iter().zip(right.parts()).zip(addends.iter());
-                let lanes = lanes.map(|((left, right), addend)| {
-                    Ok(Datum::Bits(lane(left.bits(), right.bits(), addend.bits())?))
-                });
-                Ok(Datum::Parts(lanes.collect::<Step<_>>()?))
-            }
+/// What an intrinsic on numbers of a kind gives, one lane of it; `None` if it is
+/// none of these.
+pub(in crate::interpret) fn float_function(
+    words: &[&str],
+    kind: FloatKind,
+    arguments: &[u128],
+) -> Step<Option<u128>> {
+    let sign = 1 << (kind.bits() - 1);
+    let result = match (words, arguments) {
+        (["fabs", ..], &[number]) => number & !sign,
+        (["copysign", ..], &[number, other]) => number & !sign | other & sign,
+        (["fma" | "fmuladd", ..], &[left, right, addend]) => {
+            multiply_add(kind, left, right, addend)?
         }
+        ([function, ..], &[number]) => match host_function(function) {
+            Some(host) => apply(kind, number, host)?,
+            None => return Ok(None),
+        },
+        (["powi", ..], &[number, power]) => {
+            apply(kind, number, |number| number.powi(power as i32))?
+        }
+        (["ldexp", ..], &[number, power]) => {
+            apply(kind, number, |number| number * 2f64.powi(power as i32))?
+        }
+        ([function, ..], &[left, right]) => match host_function_of_two(function) {
+            Some(host) => {
+                let (right, _) = float::as_double(kind, right)?;
+                apply(kind, left, |left| host(left, right))?
+            }
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(result))
+}
+
+fn multiply_add(kind: FloatKind, left: u128, right: u128, addend: u128) -> Step<u128> {
+    match kind {
+        FloatKind::Single => {
+            let [left, right, addend] =
+                [left, right, addend].map(|bits| f32::from_bits(bits as u32));
+            Ok(left.mul_add(right, addend).to_bits().into())
+        }
+        FloatKind::Double => {
+            let [left, right, addend] =
+                [left, right, addend].map(|bits| f64::from_bits(bits as u64));
+            Ok(left.mul_add(right, addend).to_bits().into())
+        }
+        _ => not_modelled(format!("a fused multiplication of {kind:?}")),
     }
 }
 

@@ -43,57 +43,8 @@ impl Machine<'_> {
         arguments: &[Datum],
         result: TypeNumber,
     ) -> Step<Option<Datum>> {
-        let bits = self.lane_bits(result);
-        let mask = ones(bits.into());
-        let pick = |predicate, left, right| {
-            if integer::compare(predicate, bits, left, right) {
-                left
-            } else {
-                right
-            }
-        };
-        use IntegerPredicate::*;
-        let choose = |predicate| {
-            arguments[0].zip(&arguments[1], |left, right| {
-                Ok(pick(predicate, left, right))
-            })
-        };
-        let each =
-            |change: &dyn Fn(u128) -> u128| arguments[0].map(|value| Ok(change(value) & mask));
-        Ok(Some(match words {
-            ["smax", ..] => choose(SignedGreater)?,
-            ["smin", ..] => choose(SignedLess)?,
-            ["umax", ..] => choose(UnsignedGreater)?,
-            ["umin", ..] => choose(UnsignedLess)?,
-            ["abs", ..] => each(&|value| signed(value, bits).unsigned_abs())?,
-            ["ctpop", ..] => each(&|value| value.count_ones().into())?,
-            ["ctlz", ..] => {
-                each(&|value| u128::from(value.leading_zeros().saturating_sub(128 - bits)))?
-            }
-            ["cttz", ..] => each(&|value| value.trailing_zeros().min(bits).into())?,
-            ["bswap", ..] => each(&|value| value.swap_bytes() >> (128 - bits))?,
-            ["bitreverse", ..] => each(&|value| value.reverse_bits() >> (128 - bits))?,
-            ["ptrmask", ..] => arguments[0].zip(&arguments[1], |left, right| Ok(left & right))?,
-            [side @ ("fshl" | "fshr"), ..] => funnel(*side == "fshl", bits, arguments)?,
-            [
-                operation @ ("sadd" | "uadd" | "ssub" | "usub" | "sshl" | "ushl"),
-                "sat",
-                ..,
-            ] => arguments[0].zip(&arguments[1], |left, right| {
-                saturate(operation, bits, left, right)
-            })?,
-            [order @ ("scmp" | "ucmp"), ..] => {
-                let of = self.type_of_argument();
-                arguments[0].zip(&arguments[1], |left, right| {
-                    let order = match *order {
-                        "scmp" => signed(left, of).cmp(&signed(right, of)),
-                        _ => left.cmp(&right),
-                    };
-                    Ok((order as i128).cast_unsigned() & mask)
-                })?
-            }
-            _ => return Ok(None),
-        }))
+        let (bits, of) = (self.lane_bits(result), self.type_of_argument());
+        Datum::lanes(arguments, |lanes| integer_function(words, bits, of, lanes))
     }
 
     /// The width of the first argument of the call that is executing.
@@ -109,7 +60,12 @@ impl Machine<'_> {
 }
 
 /// The wrapped result, and whether it differs from the true one.
-fn overflow(operation: &str, bits: u32, left: u128, right: u128) -> Step<(u128, bool)> {
+pub(in crate::interpret) fn overflow(
+    operation: &str,
+    bits: u32,
+    left: u128,
+    right: u128,
+) -> Step<(u128, bool)> {
     let mask = ones(bits.into());
     let (a, b) = (signed(left, bits), signed(right, bits));
     let fits = |value: i128| signed(value.cast_unsigned() & mask, bits) == value;
@@ -156,30 +112,60 @@ fn saturate(operation: &str, bits: u32, left: u128, right: u128) -> Step<u128> {
 }
 
 /// The upper (or lower) half of two concatenated values, shifted.
-fn funnel(left_shift: bool, bits: u32, arguments: &[Datum]) -> Step<Datum> {
-    let [high, low, amount] = arguments else {
-        return not_modelled("a funnel shift of other arguments");
-    };
-    let mask = ones(bits.into());
-    let lane = |high: u128, low: u128, amount: u128| {
-        let amount = (amount % u128::from(bits)) as u32;
-        let result = match (left_shift, amount) {
-            (true, 0) => high,
-            (false, 0) => low,
-            (true, amount) => high << amount | low >> (bits - amount),
-            (false, amount) => high << (bits - amount) | low >> amount,
-        };
-        result & mask
-    };
-    match amount {
-        Datum::Bits(_) | Datum::Wide(_) => {
-            Ok(Datum::Bits(lane(high.bits(), low.bits(), amount.bits())))
-        }
-        Datum::Parts(amounts) => {
-            let lanes = high.parts().iter().zip(low.parts()).zip(amounts.iter());
-            Ok(Datum::of_parts(lanes.map(|((high, low), amount)| {
-                Datum::Bits(lane(high.bits(), low.bits(), amount.bits()))
-            })))
-        }
+fn funnel(left_shift: bool, bits: u32, [high, low, amount]: [u128; 3]) -> u128 {
+    let amount = (amount % u128::from(bits)) as u32;
+    match (left_shift, amount) {
+        (true, 0) => high,
+        (false, 0) => low,
+        (true, amount) => high << amount | low >> (bits - amount),
+        (false, amount) => high << (bits - amount) | low >> amount,
     }
+}
+
+/// What an intrinsic on integers gives, one lane of it: `bits` is the width of the
+/// result, `of` that of the first argument. `None` if it is none of these.
+pub(in crate::interpret) fn integer_function(
+    words: &[&str],
+    bits: u32,
+    of: u32,
+    arguments: &[u128],
+) -> Step<Option<u128>> {
+    use IntegerPredicate::*;
+    let pick = |predicate, left, right| {
+        if integer::compare(predicate, bits, left, right) {
+            left
+        } else {
+            right
+        }
+    };
+    let result = match (words, arguments) {
+        (["smax", ..], &[left, right]) => pick(SignedGreater, left, right),
+        (["smin", ..], &[left, right]) => pick(SignedLess, left, right),
+        (["umax", ..], &[left, right]) => pick(UnsignedGreater, left, right),
+        (["umin", ..], &[left, right]) => pick(UnsignedLess, left, right),
+        (["abs", ..], &[value, ..]) => signed(value, bits).unsigned_abs(),
+        (["ctpop", ..], &[value]) => value.count_ones().into(),
+        (["ctlz", ..], &[value, ..]) => value.leading_zeros().saturating_sub(128 - bits).into(),
+        (["cttz", ..], &[value, ..]) => value.trailing_zeros().min(bits).into(),
+        (["bswap", ..], &[value]) => value.swap_bytes() >> (128 - bits),
+        (["bitreverse", ..], &[value]) => value.reverse_bits() >> (128 - bits),
+        (["ptrmask", ..], &[value, mask]) => value & mask,
+        ([side @ ("fshl" | "fshr"), ..], &[high, low, amount]) => {
+            funnel(*side == "fshl", bits, [high, low, amount])
+        }
+        (
+            [
+                operation @ ("sadd" | "uadd" | "ssub" | "usub" | "sshl" | "ushl"),
+                "sat",
+                ..,
+            ],
+            &[left, right],
+        ) => saturate(operation, bits, left, right)?,
+        (["scmp", ..], &[left, right]) => {
+            (signed(left, of).cmp(&signed(right, of)) as i128).cast_unsigned()
+        }
+        (["ucmp", ..], &[left, right]) => (left.cmp(&right) as i128).cast_unsigned(),
+        _ => return Ok(None),
+    };
+    Ok(Some(result & ones(bits.into())))
 }

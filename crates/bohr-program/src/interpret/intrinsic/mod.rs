@@ -5,6 +5,9 @@ mod floats;
 mod integers;
 mod vectors;
 
+pub(super) use floats::float_function;
+pub(super) use integers::{integer_function, overflow};
+
 use super::datum::Datum;
 use super::encode::ones;
 use super::machine::Machine;

@@ -1,0 +1,205 @@
+//! What the SAT solver is told while it searches: its literals are choices and
+//! orders; graph and values say which of them cannot hold together.
+
+use super::encode::Choices;
+use super::graph::{self, Graph};
+use super::linear::{Lemma, Linear};
+use super::values::{self, Values, Wrong};
+use crate::check::Turn;
+use crate::event::{Demand, EventId, Problem};
+use crate::model::{Chains, NodeNumber};
+use batsat::{Lit, Theory, TheoryArg, Var, lbool};
+use std::collections::HashMap;
+
+/// What a variable stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meaning {
+    /// A choice takes a candidate.
+    Takes { choice: usize, candidate: usize },
+    /// The first node comes before the second; if false, the other way round.
+    Before(NodeNumber, NodeNumber),
+    /// Edges that hold if it is true: from the first to the second, and from the
+    /// second to the third.
+    Serves(Option<NodeNumber>, NodeNumber, NodeNumber),
+    /// If false, nothing comes between a node of a chain and its predecessor.
+    Switch { chain: usize, position: usize },
+    /// Nothing that order or values depend on.
+    Plain,
+}
+
+/// The literals that switch groups of constraints on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Groups {
+    pub(crate) path: Lit,
+    pub(crate) bug: Lit,
+    pub(crate) synchronisation: Lit,
+    pub(crate) read_write: Lit,
+}
+
+/// What the last complete assignment came to.
+pub(crate) enum Outcome {
+    Nothing,
+    Order(Vec<Turn>),
+    Lemmas(Vec<Lemma>),
+}
+
+/// Orders and values.
+pub(crate) struct Consistency<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) chains: Chains,
+    pub(crate) choices: Choices,
+    pub(crate) graph: Graph,
+    pub(crate) values: Values,
+    pub(crate) meanings: Vec<Meaning>,
+    pub(crate) groups: Groups,
+    /// Events that may not have happened, with the literal that says they did.
+    pub(crate) present: HashMap<EventId, Lit>,
+    pub(crate) switches: HashMap<(usize, usize), Lit>,
+    /// Whether the graph knows that neighbours stay together.
+    pub(crate) joins: bool,
+    pub(crate) outcome: Outcome,
+    pub(crate) seen: usize,
+    pub(crate) levels: Vec<(usize, graph::Mark, values::Mark)>,
+    pub(crate) conflicts: u64,
+}
+
+impl Consistency<'_> {
+    /// Takes in a literal that holds now; the literals that cannot hold together.
+    fn take(&mut self, literal: Lit) -> Result<(), Vec<Lit>> {
+        match self.meanings[literal.var().idx() as usize] {
+            Meaning::Plain => Ok(()),
+            Meaning::Before(first, second) => match literal.sign() {
+                true => self.graph.add(first, second, Some(literal)),
+                false => self.graph.add(second, first, Some(literal)),
+            },
+            Meaning::Serves(behind, provider, node) if literal.sign() => {
+                if let Some(behind) = behind {
+                    self.graph.add(behind, provider, Some(literal))?;
+                }
+                self.graph.add(provider, node, Some(literal))
+            }
+            Meaning::Switch { chain, position } if !literal.sign() && self.joins => {
+                self.graph.join(chain, position, literal)
+            }
+            Meaning::Takes { choice, candidate } if literal.sign() => {
+                self.takes(choice, candidate, literal)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&mut self, choice: usize, candidate: usize, literal: Lit) -> Result<(), Vec<Lit>> {
+        let what = &self.choices.choices[choice];
+        if let Some(write) = what.candidates[candidate] {
+            let id = self.choices.writes[write].id;
+            // A thread's own store may still wait in its buffer.
+            if id.thread != what.id.thread {
+                let (from, to) = (self.chains.visible(id), self.chains.event(what.id));
+                self.graph.add(from, to, Some(literal))?;
+            }
+        }
+        let chosen = self
+            .values
+            .choose(self.problem, &self.choices, choice, candidate, literal);
+        chosen.map_err(|(wrong, mut blame)| {
+            if let Wrong::Condition(condition) = wrong {
+                blame.push(match self.values.conditions[condition].1.demand {
+                    Demand::Path => self.groups.path,
+                    Demand::Bug => self.groups.bug,
+                });
+            }
+            blame
+        })
+    }
+
+    fn linear(&mut self, acts: &TheoryArg<'_>) -> Result<Vec<Turn>, Vec<Lemma>> {
+        let holds = |literal: Lit| {
+            let value = acts.value(literal.var());
+            value
+                == if literal.sign() {
+                    lbool::TRUE
+                } else {
+                    lbool::FALSE
+                }
+        };
+        let happen: Vec<usize> = (0..self.problem.threads.len())
+            .map(|thread| {
+                let events = 0..self.problem.threads[thread].events.len();
+                let absent = |event: &usize| {
+                    let literal = self.present.get(&EventId {
+                        thread,
+                        event: *event,
+                    });
+                    literal.is_some_and(|literal| !holds(*literal))
+                };
+                let end = events.end;
+                events.into_iter().find(absent).unwrap_or(end)
+            })
+            .collect();
+        let linear = Linear {
+            problem: self.problem,
+            chains: &self.chains,
+            choices: &self.choices,
+            graph: &self.graph,
+            values: &self.values,
+            happen: &happen,
+            switches: &self.switches,
+            holds: &holds,
+        };
+        linear.order()
+    }
+}
+
+impl Theory for Consistency<'_> {
+    fn final_check(&mut self, acts: &mut TheoryArg<'_>) {
+        self.partial_check(acts);
+        if acts.is_ok() {
+            self.outcome = match self.linear(acts) {
+                Ok(order) => Outcome::Order(order),
+                Err(lemmas) => Outcome::Lemmas(lemmas),
+            };
+        }
+    }
+
+    fn create_level(&mut self) {
+        self.levels
+            .push((self.seen, self.graph.mark(), self.values.mark()));
+    }
+
+    fn pop_levels(&mut self, count: usize) {
+        let level = self.levels.len() - count;
+        if let Some((seen, graph, values)) = self.levels.get(level).copied() {
+            self.levels.truncate(level);
+            self.seen = seen;
+            self.graph.go_back(graph);
+            self.values.go_back(&self.choices, values);
+        }
+    }
+
+    fn n_levels(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn partial_check(&mut self, acts: &mut TheoryArg<'_>) {
+        while let Some(literal) = acts.model().get(self.seen).copied() {
+            if let Err(blame) = self.take(literal) {
+                self.conflicts += 1;
+                let mut clause: Vec<Lit> = blame.into_iter().map(|literal| !literal).collect();
+                clause.sort_unstable();
+                clause.dedup();
+                acts.raise_conflict(&clause, true);
+                return;
+            }
+            self.seen += 1;
+        }
+    }
+
+    fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
+        unreachable!("nothing is propagated")
+    }
+}
+
+/// The variable's positive literal.
+pub(crate) fn positive(variable: Var) -> Lit {
+    Lit::new(variable, true)
+}

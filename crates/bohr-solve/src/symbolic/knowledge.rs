@@ -1,0 +1,295 @@
+//! What one symbolic execution of all threads teaches the next: which words are
+//! touched by one thread only or never written, and which reads can give one value
+//! only. Order between threads is taken from creations and joins alone.
+
+use super::world::Shared;
+use crate::creation::CreationOrder;
+use crate::event::{Action, EventId, Problem};
+use crate::term::Scalar;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// An access that others may notice.
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    pub(super) thread: usize,
+    pub(super) address: Scalar,
+    pub(super) size: u32,
+    pub(super) writes: bool,
+    /// Base and size of the object, if it is known.
+    pub(super) object: Option<(u64, u64)>,
+}
+
+/// Who touches a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word {
+    /// The only thread, if there is only one.
+    by: Option<usize>,
+    written: bool,
+}
+
+/// What is known before an execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Knowledge {
+    /// Words by address, divided by eight; `None` until the first execution.
+    words: Option<HashMap<u64, Word>>,
+    /// Somebody writes where nobody knows.
+    wild: bool,
+    /// Threads that read where nobody knows.
+    wild_readers: Vec<usize>,
+    resolved: HashMap<(usize, u32), Scalar>,
+    results: BTreeMap<usize, Scalar>,
+}
+
+impl Knowledge {
+    /// Whether a thread's access of these bytes can be noticed by nobody.
+    pub(super) fn is_quiet(&self, thread: usize, address: u64, size: u64, writes: bool) -> bool {
+        let Some(words) = self.words.as_ref().filter(|_| !self.wild) else {
+            return false;
+        };
+        let others_read = self.wild_readers.iter().any(|reader| *reader != thread);
+        (address >> 3..=(address + size.max(1) - 1) >> 3).all(|word| match words.get(&word) {
+            None => true,
+            Some(word) => {
+                let alone = word.by == Some(thread) && !others_read;
+                alone || !word.written && !writes
+            }
+        })
+    }
+
+    /// The only value that a read can give.
+    pub(super) fn resolved(&self, thread: usize, number: u32) -> Option<Scalar> {
+        self.resolved.get(&(thread, number)).copied()
+    }
+
+    /// What a thread's routine returned.
+    pub(super) fn result(&self, thread: usize) -> Scalar {
+        self.results
+            .get(&thread)
+            .copied()
+            .unwrap_or(Scalar::Known(0))
+    }
+}
+
+/// What an execution teaches.
+pub(super) fn learn(problem: &Problem, shared: &Shared<'_>, before: &Knowledge) -> Knowledge {
+    let mut knowledge = Knowledge {
+        words: Some(HashMap::new()),
+        resolved: before.resolved.clone(),
+        // What a routine returns is of use to the next execution if it is a number.
+        results: shared
+            .results
+            .iter()
+            .filter(|(_, result)| result.known().is_some())
+            .map(|(thread, result)| (*thread, *result))
+            .collect(),
+        ..Knowledge::default()
+    };
+    for touch in &shared.touches {
+        knowledge.note(touch);
+    }
+    let order = CreationOrder::of(problem);
+    let writes = Writes::of(problem);
+    for (id, event) in problem.events() {
+        let Action::Access { reads, .. } = &event.action else {
+            continue;
+        };
+        for piece in reads {
+            let Scalar::Known(address) = piece.address else {
+                continue;
+            };
+            let first = shared.initial.known(address as u64, piece.size);
+            let found = writes.only_value(&order, id, address as u64, piece.size, first);
+            if let (Some(value), Some(origin)) = (found, shared.origins.get(&piece.read)) {
+                knowledge.resolved.insert(*origin, value);
+            }
+        }
+    }
+    knowledge
+}
+
+impl Knowledge {
+    fn note(&mut self, touch: &Touch) {
+        let (start, size) = match (touch.address, touch.object) {
+            (Scalar::Known(address), _) => (address as u64, touch.size.into()),
+            (Scalar::Term(_), Some((base, size))) => (base, size),
+            (Scalar::Term(_), None) if touch.writes => {
+                self.wild = true;
+                return;
+            }
+            (Scalar::Term(_), None) => {
+                if !self.wild_readers.contains(&touch.thread) {
+                    self.wild_readers.push(touch.thread);
+                }
+                return;
+            }
+        };
+        let words = self.words.get_or_insert_default();
+        for word in start >> 3..=(start + size.max(1) - 1) >> 3 {
+            let known = words.entry(word).or_insert(Word {
+                by: Some(touch.thread),
+                written: false,
+            });
+            known.written |= touch.writes;
+            if known.by != Some(touch.thread) {
+                known.by = None;
+            }
+        }
+    }
+}
+
+/// A write of known bytes.
+struct Written {
+    id: EventId,
+    address: u64,
+    size: u32,
+    value: Scalar,
+}
+
+/// All writes by the words that they touch.
+struct Writes {
+    all: Vec<Written>,
+    by_word: HashMap<u64, Vec<usize>>,
+    /// Objects are not told apart here: with one of these, no read is resolved.
+    unknown: bool,
+    unknown_in: Vec<(u64, u64)>,
+}
+
+impl Writes {
+    fn of(problem: &Problem) -> Writes {
+        let mut writes = Writes {
+            all: Vec::new(),
+            by_word: HashMap::new(),
+            unknown: false,
+            unknown_in: Vec::new(),
+        };
+        for (id, event) in problem.events() {
+            let Action::Access { writes: pieces, .. } = &event.action else {
+                continue;
+            };
+            for piece in pieces {
+                match piece.address {
+                    Scalar::Known(address) => writes.add(Written {
+                        id,
+                        address: address as u64,
+                        size: piece.size,
+                        value: piece.value,
+                    }),
+                    Scalar::Term(_) => {
+                        match problem.initial.object_of(&problem.terms, piece.address) {
+                            Some((base, size)) => writes.unknown_in.push((base, base + size)),
+                            None => writes.unknown = true,
+                        }
+                    }
+                }
+            }
+        }
+        writes
+    }
+
+    fn add(&mut self, written: Written) {
+        let end = written.address + u64::from(written.size) - 1;
+        for word in written.address >> 3..=end >> 3 {
+            self.by_word.entry(word).or_default().push(self.all.len());
+        }
+        self.all.push(written);
+    }
+
+    /// The value that a read gives, whatever the order, if there is only one.
+    fn only_value(
+        &self,
+        order: &CreationOrder,
+        read: EventId,
+        address: u64,
+        size: u32,
+        initial: Option<Scalar>,
+    ) -> Option<Scalar> {
+        let end = address + u64::from(size);
+        let inside = |range: &(u64, u64)| range.0 < end && address < range.1;
+        if self.unknown || self.unknown_in.iter().any(inside) {
+            return None;
+        }
+        let words = (address >> 3..=(end - 1) >> 3).filter_map(|word| self.by_word.get(&word));
+        let near: HashSet<usize> = words.flatten().copied().collect();
+        let near: Vec<&Written> = near
+            .into_iter()
+            .map(|index| &self.all[index])
+            .filter(|write| write.address < end && address < write.address + u64::from(write.size))
+            .filter(|write| write.id != read && !order.is_before(read, write.id))
+            .collect();
+        let covers = |write: &Written| write.address == address && write.size == size;
+        let over = |first: EventId| {
+            let later = |write: &&&Written| {
+                covers(write) && order.is_before(first, write.id) && order.is_before(write.id, read)
+            };
+            near.iter().any(|write| later(&write))
+        };
+        let begun = near
+            .iter()
+            .any(|write| covers(write) && order.is_before(write.id, read));
+        let mut only = match begun {
+            true => None,
+            false => Some(initial?),
+        };
+        for write in near.iter().filter(|write| !over(write.id)) {
+            if !covers(write) || only.is_some_and(|only| only != write.value) {
+                return None;
+            }
+            only = Some(write.value);
+        }
+        only.filter(|value| value.known().is_some())
+    }
+}
+
+/// The words that somebody reads; `None` if nobody knows which.
+fn read_words(problem: &Problem) -> Option<HashSet<u64>> {
+    let mut words = HashSet::new();
+    for (_, event) in problem.events() {
+        let Action::Access { reads, .. } = &event.action else {
+            continue;
+        };
+        for piece in reads {
+            let (start, size) = match piece.address {
+                Scalar::Known(address) => (address as u64, piece.size.into()),
+                Scalar::Term(_) => problem.initial.object_of(&problem.terms, piece.address)?,
+            };
+            words.extend(start >> 3..=(start + size) >> 3);
+        }
+    }
+    Some(words)
+}
+
+/// Without writes that nobody reads.
+pub(super) fn without_unnoticed(mut problem: Problem) -> Problem {
+    let Some(read_words) = read_words(&problem) else {
+        return problem;
+    };
+    let is_read = |address: Scalar, size: u32| match address {
+        Scalar::Known(address) => {
+            let end = address as u64 + u64::from(size) - 1;
+            (address as u64 >> 3..=end >> 3).any(|word| read_words.contains(&word))
+        }
+        Scalar::Term(_) => true,
+    };
+    for thread in &mut problem.threads {
+        let mut kept = Vec::new();
+        // How many events are kept before each position.
+        let mut before = Vec::with_capacity(thread.events.len() + 1);
+        for mut event in std::mem::take(&mut thread.events) {
+            before.push(kept.len());
+            if let Action::Access { reads, writes, .. } = &mut event.action {
+                writes.retain(|piece| is_read(piece.address, piece.size));
+                if reads.is_empty() && writes.is_empty() {
+                    continue;
+                }
+            }
+            kept.push(event);
+        }
+        before.push(kept.len());
+        for condition in &mut thread.conditions {
+            condition.after = before[condition.after.min(before.len() - 1)];
+        }
+        thread.certain = before[thread.certain.min(before.len() - 1)];
+        thread.events = kept;
+    }
+    problem
+}

@@ -1,0 +1,460 @@
+//! What a thread meets when it is executed symbolically: its own memory, which is
+//! known, and everybody's, which is not.
+
+use super::knowledge::{Knowledge, Touch};
+use crate::datum::Datum;
+use crate::event::{
+    Action, Condition, Demand, Event, ReadPiece, Spot, Thread as Acting, WritePiece,
+};
+use crate::execute::{Halt, Moment, Step, World, handle_of, not_modelled, of_handle};
+use crate::memory::{Memory, function_at, is_global};
+use crate::path::Run;
+use crate::term::{ReadNumber, Reads, Scalar, Terms};
+use bohr_event::ThreadPath;
+use bohr_program::FunctionNumber;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// An access of the failing thread that may be the one that crashed.
+pub(super) struct Suspect {
+    pub(super) address: Scalar,
+    /// Events of its thread before it.
+    pub(super) events: usize,
+    pub(super) spot: Spot,
+}
+
+/// What all threads have in common while they are executed one after the other.
+pub(super) struct Shared<'k> {
+    pub(super) terms: Terms,
+    reads: Reads,
+    /// Objects that more than one thread can find, as they were when that began.
+    pub(super) initial: Memory,
+    constants: BTreeSet<u64>,
+    knowledge: &'k Knowledge,
+    /// The main thread's memory, until it is executed.
+    start: Option<Memory>,
+    positions: HashMap<ThreadPath, usize>,
+    paths: Vec<ThreadPath>,
+    children: HashMap<usize, u32>,
+    routines: HashMap<usize, (FunctionNumber, Vec<Datum>)>,
+    pub(super) results: HashMap<usize, Scalar>,
+    barriers: HashMap<u64, u32>,
+    pub(super) semaphores: BTreeMap<u64, u64>,
+    pub(super) touches: Vec<Touch>,
+    /// Which read piece of which thread a read is.
+    pub(super) origins: HashMap<ReadNumber, (usize, u32)>,
+    pub(super) suspect: Option<Suspect>,
+    failed: usize,
+}
+
+impl<'k> Shared<'k> {
+    pub(super) fn new(
+        run: &Run,
+        memory: Memory,
+        constants: BTreeSet<u64>,
+        knowledge: &'k Knowledge,
+    ) -> Shared<'k> {
+        let paths: Vec<ThreadPath> = run.threads.iter().map(|way| way.thread.clone()).collect();
+        Shared {
+            terms: Terms::default(),
+            reads: Reads::default(),
+            initial: Memory::default(),
+            constants,
+            knowledge,
+            start: Some(memory),
+            positions: paths.iter().cloned().zip(0..).collect(),
+            paths,
+            children: HashMap::new(),
+            routines: HashMap::new(),
+            results: HashMap::new(),
+            barriers: HashMap::new(),
+            semaphores: BTreeMap::new(),
+            touches: Vec::new(),
+            origins: HashMap::new(),
+            suspect: None,
+            failed: run.failed,
+        }
+    }
+
+    /// What a thread was created to do.
+    pub(super) fn routine_of(&mut self, thread: usize) -> Option<(FunctionNumber, Vec<Datum>)> {
+        self.routines.remove(&thread)
+    }
+}
+
+/// The event that accesses belong to.
+struct Current {
+    moment: Moment,
+    reads: Vec<ReadPiece>,
+    writes: Vec<WritePiece>,
+}
+
+/// One thread's view.
+pub(super) struct Unknown<'s, 'k> {
+    shared: &'s mut Shared<'k>,
+    thread: usize,
+    pub(super) memory: Memory,
+    /// Objects that no other thread can find.
+    own: BTreeSet<u64>,
+    /// No other thread exists yet.
+    alone: bool,
+    pub(super) events: Vec<Event>,
+    conditions: Vec<Condition>,
+    pub(super) certain: Option<usize>,
+    current: Option<Current>,
+    visits: HashMap<Spot, Vec<u32>>,
+    /// Operations so far.
+    operations: u32,
+    alone_until: u32,
+    /// Pieces of memory read so far that others may know.
+    pieces: u32,
+}
+
+impl<'s, 'k> Unknown<'s, 'k> {
+    pub(super) fn new(shared: &'s mut Shared<'k>, thread: usize) -> Unknown<'s, 'k> {
+        let memory = match thread {
+            0 => shared.start.take().unwrap_or_default(),
+            _ => Memory::default(),
+        };
+        let mut world = Unknown {
+            shared,
+            thread,
+            memory,
+            own: BTreeSet::new(),
+            alone: thread == 0,
+            events: Vec::new(),
+            conditions: Vec::new(),
+            certain: None,
+            current: None,
+            visits: HashMap::new(),
+            operations: 0,
+            alone_until: 0,
+            pieces: 0,
+        };
+        if thread != 0 {
+            world.push(
+                Spot {
+                    function: cranelift_entity::EntityRef::new(0),
+                    instruction: cranelift_entity::EntityRef::new(0),
+                },
+                Action::Start,
+            );
+        }
+        world
+    }
+
+    /// What the thread has been given is its own.
+    pub(super) fn own_everything(&mut self, thread: usize) {
+        if thread != 0 {
+            self.own = self.memory.bases().collect();
+        }
+    }
+
+    pub(super) fn finish_thread(self, path: ThreadPath) -> Acting {
+        Acting {
+            path,
+            certain: self.certain.unwrap_or(self.events.len()),
+            events: self.events,
+            conditions: self.conditions,
+            visits: self.visits,
+            alone_until: self.alone_until,
+        }
+    }
+
+    /// An operation is executed.
+    fn count(&mut self, spot: Spot) {
+        self.operations += 1;
+        self.visits.entry(spot).or_default().push(self.operations);
+    }
+
+    fn push(&mut self, spot: Spot, action: Action) {
+        self.events.push(Event {
+            action,
+            spot,
+            number: self.operations,
+        });
+    }
+
+    /// From the first creation of a thread on, globals and what can be found from
+    /// them are everybody's.
+    fn end_alone(&mut self) -> Step<()> {
+        self.alone = false;
+        let bases: Vec<u64> = self.memory.bases().collect();
+        self.own = bases
+            .iter()
+            .copied()
+            .filter(|base| !is_global(*base))
+            .collect();
+        for base in bases.into_iter().filter(|base| is_global(*base)) {
+            self.publish(base);
+        }
+        Ok(())
+    }
+
+    /// Others can find an object, and all that can be found from it.
+    fn publish(&mut self, base: u64) {
+        let mut open = vec![base];
+        while let Some(base) = open.pop() {
+            let Some(object) = self.memory.snapshot(base) else {
+                continue;
+            };
+            for value in object.contents() {
+                open.extend(self.found_by(value));
+            }
+            self.shared.initial.put(base, object);
+        }
+    }
+
+    /// The thread's own objects that a value points into; they are its own no more.
+    fn found_by(&mut self, value: Scalar) -> Vec<u64> {
+        let leaves = match value {
+            Scalar::Known(number) => vec![number],
+            Scalar::Term(_) => self.shared.terms.leaves(value),
+        };
+        let mut found = Vec::new();
+        for leaf in leaves {
+            let object = u64::try_from(leaf)
+                .ok()
+                .and_then(|leaf| self.memory.object(leaf));
+            if let Some((base, _)) = object
+                && self.own.remove(&base)
+            {
+                found.push(base);
+            }
+        }
+        found
+    }
+
+    fn give_away(&mut self, value: Scalar) {
+        for base in self.found_by(value) {
+            self.publish(base);
+        }
+    }
+
+    /// Whether an address lies in the thread's own memory.
+    fn is_own(&self, address: Scalar) -> bool {
+        let object = self.memory.object_of(&self.shared.terms, address);
+        self.alone || object.is_some_and(|(base, _)| self.own.contains(&base))
+    }
+
+    /// Whether an address is one that earlier executions found nobody else to touch,
+    /// or nobody to write. Its object is then in the thread's memory.
+    fn is_quiet(&mut self, address: Scalar, size: u32, writes: bool) -> bool {
+        let object = self.shared.initial.object_of(&self.shared.terms, address);
+        let object = object.or_else(|| self.memory.object_of(&self.shared.terms, address));
+        let Some((base, length)) = object else {
+            return false;
+        };
+        let constant = !writes && self.shared.constants.contains(&base);
+        let known = self.shared.knowledge;
+        let quiet = constant
+            || match address {
+                Scalar::Known(address) => {
+                    known.is_quiet(self.thread, address as u64, size.into(), writes)
+                }
+                Scalar::Term(_) => known.is_quiet(self.thread, base, length, writes),
+            };
+        if quiet && self.memory.object(base).is_none_or(|found| found.0 != base) {
+            match self.shared.initial.snapshot(base) {
+                Some(object) => self.memory.put(base, object),
+                None => return false,
+            }
+        }
+        quiet
+    }
+
+    fn touch(&mut self, address: Scalar, size: u32, writes: bool) {
+        let object = self.shared.initial.object_of(&self.shared.terms, address);
+        self.shared.touches.push(Touch {
+            thread: self.thread,
+            address,
+            size,
+            writes,
+            object,
+        });
+        if address.known().is_none()
+            && self.thread == self.shared.failed
+            && self.certain.is_some()
+            && self.shared.suspect.is_none()
+            && let Some(current) = &self.current
+        {
+            self.shared.suspect = Some(Suspect {
+                address,
+                events: self.events.len(),
+                spot: current.moment.spot,
+            });
+        }
+    }
+}
+
+impl World for Unknown<'_, '_> {
+    fn terms(&mut self) -> &mut Terms {
+        &mut self.shared.terms
+    }
+
+    fn begin(&mut self, moment: Moment) {
+        if moment.counts {
+            self.count(moment.spot);
+        }
+        self.current = Some(Current {
+            moment,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        });
+    }
+
+    fn finish(&mut self) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        if !current.reads.is_empty() || !current.writes.is_empty() {
+            let action = Action::Access {
+                reads: current.reads,
+                writes: current.writes,
+                order: current.moment.order,
+            };
+            self.push(current.moment.spot, action);
+        }
+    }
+
+    fn load(&mut self, address: Scalar, size: u32) -> Step<Scalar> {
+        if self.is_own(address) {
+            return self.memory.load(&mut self.shared.terms, address, size);
+        }
+        let number = self.pieces;
+        self.pieces += 1;
+        if let Some(value) = self.shared.knowledge.resolved(self.thread, number) {
+            return Ok(value);
+        }
+        self.touch(address, size, false);
+        if self.is_quiet(address, size, false) {
+            return self.memory.load(&mut self.shared.terms, address, size);
+        }
+        let Some(current) = &mut self.current else {
+            return not_modelled("shared memory that is read on the side");
+        };
+        let read = self.shared.reads.next();
+        self.shared.origins.insert(read, (self.thread, number));
+        current.reads.push(ReadPiece {
+            address,
+            size,
+            read,
+        });
+        Ok(self.shared.terms.read(read))
+    }
+
+    fn store(&mut self, address: Scalar, size: u32, value: Scalar) -> Step<()> {
+        if self.is_own(address) {
+            return self
+                .memory
+                .store(&mut self.shared.terms, address, size, value);
+        }
+        self.give_away(value);
+        self.touch(address, size, true);
+        if self.is_quiet(address, size, true) {
+            return self
+                .memory
+                .store(&mut self.shared.terms, address, size, value);
+        }
+        let Some(current) = &mut self.current else {
+            return not_modelled("shared memory that is written on the side");
+        };
+        current.writes.push(WritePiece {
+            address,
+            size,
+            value,
+        });
+        Ok(())
+    }
+
+    fn add(&mut self, address: u64, size: u64) -> Step<()> {
+        self.memory.add(address, size)?;
+        if !self.alone {
+            self.own.insert(address);
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, moment: Moment, action: Action) -> Step<()> {
+        self.count(moment.spot);
+        if !self.alone {
+            self.push(moment.spot, action);
+        }
+        Ok(())
+    }
+
+    fn fork(&mut self, moment: Moment, routine: Scalar, arguments: Vec<Scalar>) -> Step<u64> {
+        self.count(moment.spot);
+        if self.alone {
+            self.alone_until = self.operations;
+            self.end_alone()?;
+        }
+        for argument in &arguments {
+            self.give_away(*argument);
+        }
+        let shared = &mut *self.shared;
+        let child = shared.children.entry(self.thread).or_default();
+        *child += 1;
+        let path = shared.paths[self.thread].child(*child);
+        let next = shared.paths.len();
+        let position = *shared.positions.entry(path.clone()).or_insert(next);
+        if position == next {
+            shared.paths.push(path);
+        }
+        let function = match routine {
+            Scalar::Known(address) => function_at(address as u64, usize::MAX),
+            Scalar::Term(_) => None,
+        };
+        let Some(function) = function else {
+            return not_modelled("a thread whose routine depends on what others wrote");
+        };
+        let arguments = arguments.into_iter().map(Datum::from).collect();
+        shared.routines.insert(position, (function, arguments));
+        self.push(moment.spot, Action::Fork(position));
+        Ok(handle_of(position))
+    }
+
+    fn join(&mut self, moment: Moment, handle: Scalar) -> Step<Scalar> {
+        let Scalar::Known(handle) = handle else {
+            return not_modelled("a join of a thread that depends on what others wrote");
+        };
+        let Some(thread) = of_handle(handle as u64) else {
+            return not_modelled("a join of something that is no thread");
+        };
+        self.count(moment.spot);
+        self.push(moment.spot, Action::Join(thread));
+        // The child is executed after its parent; what it returned is known from the
+        // execution before.
+        let known = self.shared.results.get(&thread).copied();
+        Ok(known.unwrap_or(self.shared.knowledge.result(thread)))
+    }
+
+    fn demand(&mut self, spot: Spot, holds: Scalar) -> Step<()> {
+        match holds {
+            Scalar::Known(0) => Err(Halt::OffPath(
+                "the log goes another way than the values say".into(),
+            )),
+            Scalar::Known(_) => Ok(()),
+            Scalar::Term(_) => {
+                self.conditions.push(Condition {
+                    holds,
+                    after: self.events.len(),
+                    spot,
+                    demand: Demand::Path,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    fn set_barrier(&mut self, barrier: u64, count: u32) {
+        self.shared.barriers.insert(barrier, count);
+    }
+
+    fn barrier(&self, barrier: u64) -> u32 {
+        self.shared.barriers.get(&barrier).copied().unwrap_or(1)
+    }
+
+    fn set_semaphore(&mut self, semaphore: u64, value: u64) {
+        self.shared.semaphores.insert(semaphore, value);
+    }
+}
