@@ -82,6 +82,8 @@ public:
     const bohr_break_side brought = detail::brought(object, options, condition);
     visit = bohr_break_enter(name, side, &brought);
   }
+  // What a function returns is moved before C++17.
+  Visit(Visit &&other) noexcept : visit(other.visit) { other.visit.meeting = nullptr; }
   Visit(const Visit &) = delete;
   Visit &operator=(const Visit &) = delete;
   ~Visit() { bohr_break_leave(&visit); }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#ifndef CLOCK_MONOTONIC
+#if defined(__STRICT_ANSI__) && (!defined(_POSIX_C_SOURCE) || _POSIX_C_SOURCE < 200112L)
 #error "bohr_break.h needs POSIX: compile with -std=gnu11, or define _DEFAULT_SOURCE first"
 #endif
 #if defined(__SANITIZE_ADDRESS__)

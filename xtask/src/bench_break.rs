@@ -2,6 +2,7 @@
 //! and how surely those that bohr finds bring the museum's bugs about.
 
 mod museum;
+mod patched;
 mod sites;
 
 use crate::bench::Bench;

@@ -164,3 +164,15 @@ fn the_schedule_that_the_guide_shows_is_the_only_one() {
         run(&program, "text");
     }
 }
+
+#[test]
+fn older_standards_are_enough() {
+    let folder = Folder::new("older");
+    let flags = ["-std=c++11", "-DBOHR_BREAK=1"];
+    run(
+        &folder.compile("clang++-22", &flags, &["older.cpp"], "older"),
+        "text",
+    );
+    let flags = ["-std=c99", "-D_DEFAULT_SOURCE", "-DBOHR_BREAK=1"];
+    folder.compile("clang-22", &flags, &["by_environment.c"], "by_environment");
+}
