@@ -46,12 +46,12 @@ pub fn failures(exhibit: &Exhibit, patch: &Path, arguments: &[u64]) -> Result<Op
     command
         .args(["--silent", "--strip=1", "--input"])
         .arg(patch);
-    shell::run(command.current_dir(&folder))?;
+    shell::output(command.current_dir(&folder))?;
     let program = folder.join("patched");
     let mut command = Command::new(compiler);
     command.args([standard, "-O2", "-g", "-pthread", "-DBOHR_BREAK=1", "-I"]);
     command.arg(shell::root().join("include")).arg(source);
-    shell::run(command.arg("-o").arg(&program))?;
+    shell::output(command.arg("-o").arg(&program))?;
     let fails = |_: &u32| {
         let mut command = Command::new("timeout");
         command.args(["--signal=KILL", PATIENCE]).arg(&program);
