@@ -18,6 +18,7 @@ use crate::subject::Subject;
 use agenda::Agenda;
 use bohr_event::control::{Notice, Obstacle};
 use bohr_event::{FailureKind, Place};
+use bohr_schedule::Ways;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -92,6 +93,8 @@ pub struct Hunt {
     pub keep_going: bool,
     /// The failure that is looked for, if it is a certain one: others only count.
     pub wanted: Option<Likeness>,
+    /// Ways that the threads have to keep to, if a recorded run is looked for.
+    pub ways: Option<Ways>,
     /// Whether runs of a search may begin in the middle of earlier ones, which
     /// changes nothing but the time that they take.
     pub checkpoints: bool,

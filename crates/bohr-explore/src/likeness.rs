@@ -5,6 +5,9 @@
 use crate::verdict::Verdict;
 use bohr_event::FailureKind;
 
+/// The exit code of a Rust program whose main thread panicked.
+const PANIC_EXIT: i32 = 101;
+
 /// Frames of a thread within which a place is looked for: runs stop in other
 /// functions of libraries than processes do.
 const NEAR: usize = 8;
@@ -16,6 +19,8 @@ pub enum Ending {
     Signal(i32),
     /// Not at all: its threads waited for each other.
     Hang,
+    /// By itself, with this code.
+    Exit(i32),
 }
 
 /// Where a thread was.
@@ -54,6 +59,7 @@ impl std::fmt::Display for Likeness {
         match self.ending {
             Ending::Signal(signal) => write!(out, "signal {signal}")?,
             Ending::Hang => write!(out, "a deadlock")?,
+            Ending::Exit(code) => write!(out, "exit code {code}")?,
         }
         for (number, place) in self.places.iter().enumerate() {
             let word = if number == 0 { " in" } else { " and" };
@@ -74,6 +80,11 @@ impl Likeness {
         let ends_so = match self.ending {
             Ending::Signal(signal) => ends_by(&verdict.signature.kind, signal),
             Ending::Hang => verdict.signature.kind == FailureKind::Deadlock,
+            Ending::Exit(code) => match verdict.signature.kind {
+                FailureKind::Panic => code == PANIC_EXIT,
+                FailureKind::Exit { code: own } => own == code,
+                _ => false,
+            },
         };
         // Of a crash only the thread that failed counts.
         let counts = |doing: &str| self.ending == Ending::Hang || doing == "failed";

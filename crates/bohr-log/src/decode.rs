@@ -7,12 +7,16 @@
 mod stops;
 #[cfg(test)]
 mod tests;
+mod visits;
 mod walk;
+
+pub use visits::visits;
 
 use crate::Recording;
 use bohr_event::ThreadPath;
 use bohr_program::paths::Paths;
 use bohr_program::{BlockNumber, FunctionNumber, InstructionNumber, Program};
+use walk::Listener;
 
 /// One step of a thread through its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,14 +153,31 @@ fn short(hash: &[u8; 32]) -> String {
 pub fn execution(program: &Program, recording: &Recording) -> Result<Execution, DecodeError> {
     let paths = plan(program, recording)?;
     let threads = recording.threads.iter().map(|log| {
-        let mut steps = Vec::new();
-        let tell = &mut |step| steps.push(step);
-        let walked = walk::thread(program, &paths, &log.thread, &log.path, tell)?;
+        let mut steps = Steps::default();
+        let walked = walk::thread(program, &paths, &log.thread, &log.path, &mut steps)?;
+        let steps = steps.0;
         Ok(ThreadExecution { steps, ..walked })
     });
     Ok(Execution {
         threads: threads.collect::<Result<_, _>>()?,
     })
+}
+
+/// Keeps all steps.
+#[derive(Default)]
+struct Steps(Vec<Step>);
+
+impl Listener for Steps {
+    fn step(&mut self, step: Step) {
+        self.0.push(step);
+    }
+}
+
+/// Keeps nothing.
+struct Nothing;
+
+impl Listener for Nothing {
+    fn step(&mut self, _: Step) {}
 }
 
 /// How many choices the threads of a recording made, without keeping any of them.
@@ -167,7 +188,7 @@ pub fn choices(program: &Program, recording: &Recording) -> Result<u64, DecodeEr
     let paths = plan(program, recording)?;
     let threads = recording.threads.iter();
     let walks = threads.map(|log| {
-        walk::thread(program, &paths, &log.thread, &log.path, &mut |_| {})
+        walk::thread(program, &paths, &log.thread, &log.path, &mut Nothing)
             .map(|walked| walked.choices)
     });
     walks.sum()

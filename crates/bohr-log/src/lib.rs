@@ -13,6 +13,8 @@ pub mod raw;
 mod recording;
 
 pub use code::{CodeReader, CodeWriter};
-pub use decode::{DecodeError, Execution, Frame, Step, ThreadExecution, choices, execution};
+pub use decode::{
+    DecodeError, Execution, Frame, Step, ThreadExecution, choices, execution, visits,
+};
 pub use file::{LogFileError, read, write};
 pub use recording::{End, LogKind, Recording, ThreadLog};

@@ -35,6 +35,7 @@ extern crate alloc;
 
 mod backward;
 mod feedback;
+mod guarded;
 #[cfg(test)]
 mod machine;
 mod pct;
@@ -56,6 +57,7 @@ mod systematic;
 mod walk;
 
 pub use feedback::{ReadsFrom, Wish};
+pub use guarded::Ways;
 pub use plan::{Follow, Plan, Rule};
 pub use random::Random;
 pub use replay::{Fidelity, Followed};

@@ -5,6 +5,7 @@ use crate::{
     Position, Strategy,
     backward::Backward,
     feedback::{Feedback, Wish},
+    guarded::{Guarded, Ways},
     pct::Pct,
     pos::PartialOrderSampling,
     postponing::Postponing,
@@ -89,6 +90,8 @@ pub struct Plan {
     pub follow: Option<Follow>,
     /// Where threads are postponed until others come.
     pub breakpoints: Vec<Breakpoint<PlaceNumber>>,
+    /// Ways that the threads have to keep to.
+    pub ways: Option<Ways>,
 }
 
 impl Plan {
@@ -100,6 +103,7 @@ impl Plan {
             points: None,
             follow: None,
             breakpoints: Vec::new(),
+            ways: None,
         }
     }
 
@@ -128,9 +132,13 @@ impl Plan {
                 Box::new(Replay::new(&follow.schedule, follow.fidelity, then))
             }
         };
-        match self.breakpoints.is_empty() {
+        let strategy = match self.breakpoints.is_empty() {
             true => strategy,
             false => Box::new(Postponing::new(&self.breakpoints, strategy)),
+        };
+        match &self.ways {
+            None => strategy,
+            Some(ways) => Box::new(Guarded::new(ways, strategy)),
         }
     }
 
@@ -154,6 +162,7 @@ impl Plan {
                     points: None,
                     follow: None,
                     breakpoints,
+                    ways: None,
                 } if breakpoints.is_empty() => branch.turns.get(..position.0 as usize),
                 _ => None,
             }

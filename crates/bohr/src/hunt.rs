@@ -138,6 +138,7 @@ fn plan(args: &Args) -> Hunt {
         },
         keep_going: args.keep_going,
         wanted: None,
+        ways: None,
         checkpoints: !args.no_checkpoints,
         rewind: !args.no_rewind,
     }

@@ -28,6 +28,7 @@ mod replay;
 mod run;
 mod setup;
 mod simplify;
+mod solve;
 mod trace;
 
 use bohr_build::Tool;
@@ -91,6 +92,8 @@ enum Command {
     Core(dump::Args),
     /// Record the ways of real, parallel threads, so cheaply that it can stay on.
     Record(record::Args),
+    /// Find a schedule that fails as a recorded run did.
+    Solve(solve::Args),
     /// Run a program once, under control.
     Run(run::Args),
     /// Run one schedule many times and compare every event.
@@ -129,6 +132,7 @@ fn run(command: Command) -> Outcome {
         Command::Trace(args) => trace::run(&args),
         Command::Core(args) => dump::run(&args),
         Command::Record(args) => record::run(&args),
+        Command::Solve(args) => solve::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Setup(args) => setup::run(&args),

@@ -13,6 +13,7 @@ use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
 use crate::verdict::{Verdict, judge};
 use bohr_event::control::{Checkpoints, Detailing, Job};
+use bohr_schedule::Plan;
 use std::ops::ControlFlow;
 
 /// Events of a run that teach something; the rest of a long run is more of the same.
@@ -86,7 +87,7 @@ impl<'a> Worker<'a> {
         let job = Job {
             first_seed: self.hunt.seed_of(batch.runs.start),
             stride: self.hunt.shard.count,
-            ..self.desk.subject.job(&batch.plan)
+            ..self.desk.subject.job(&self.plan(batch))
         };
         self.do_job(batch, self.lesson(job.clone()), finished)?;
         if finished.hashes.is_empty() {
@@ -103,6 +104,14 @@ impl<'a> Worker<'a> {
             ..job
         };
         self.do_job(batch, rest, finished)
+    }
+
+    /// The plan of a batch, along recorded ways if there are any.
+    fn plan(&self, batch: &Batch) -> Plan {
+        Plan {
+            ways: self.hunt.ways.clone(),
+            ..batch.plan.clone()
+        }
     }
 
     /// The same job, traced.
@@ -126,7 +135,7 @@ impl<'a> Worker<'a> {
                 true => Checkpoints::Every(WAY),
                 false => Checkpoints::Never,
             },
-            ..self.desk.subject.job(&batch.plan)
+            ..self.desk.subject.job(&self.plan(batch))
         };
         let job = match batch.lesson {
             true => self.lesson(job),

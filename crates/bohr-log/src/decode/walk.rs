@@ -7,6 +7,7 @@ use bohr_event::ThreadPath;
 use bohr_program::paths::{Calling, ENTERED, MARK_BITS, Paths, width};
 use bohr_program::{BlockNumber, Body, FunctionNumber, InstructionNumber, Operation, Program};
 use cranelift_entity::{EntityRef, SecondaryMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Steps that may follow each other without a single bit: a loop without exit
@@ -41,16 +42,27 @@ struct Active {
     block: BlockNumber,
     /// The stop that it is at.
     at: u32,
+    /// The first instruction that was not told as passed.
+    next: usize,
 }
 
-/// Walks one thread's path; `tell` gets every step, and whether the log itself
-/// has told of it.
+/// Who wants to know where a walk goes.
+pub(super) trait Listener {
+    /// A step was made.
+    fn step(&mut self, step: Step);
+    /// These instructions were executed, or at least the first of them was begun.
+    fn passed(&mut self, function: FunctionNumber, instructions: Range<usize>) {
+        let _ = (function, instructions);
+    }
+}
+
+/// Walks one thread's path.
 pub(super) fn thread(
     program: &Program,
     paths: &Paths,
     thread: &ThreadPath,
     words: &[u64],
-    tell: &mut dyn FnMut(Step),
+    listener: &mut dyn Listener,
 ) -> Result<ThreadExecution, DecodeError> {
     let mut walk = Walk {
         program,
@@ -58,7 +70,7 @@ pub(super) fn thread(
         code: CodeReader::new(words),
         prepared: SecondaryMap::new(),
         stack: Vec::new(),
-        tell,
+        listener,
         told: 0,
         certain: 0,
         silence: 0,
@@ -103,7 +115,7 @@ struct Walk<'p, 't> {
     code: CodeReader<'p>,
     prepared: SecondaryMap<FunctionNumber, Option<Rc<Stops>>>,
     stack: Vec<Active>,
-    tell: &'t mut dyn FnMut(Step),
+    listener: &'t mut dyn Listener,
     told: usize,
     certain: usize,
     /// Steps since the last bit.
@@ -125,6 +137,8 @@ impl<'p> Walk<'p, '_> {
             };
         };
         let stops = Rc::clone(&active.stops);
+        self.pass();
+        let active = self.stack.last().expect("it was just there");
         match &stops.at(active.at).1 {
             Stop::Call(calling) => self.call(*calling),
             Stop::Return => self.leave(),
@@ -145,6 +159,16 @@ impl<'p> Walk<'p, '_> {
                 self.say(Step::Block(block), *bits > 0);
                 Ok(())
             }
+        }
+    }
+
+    /// Tells what lies before the next stop, and the stop itself, once.
+    fn pass(&mut self) {
+        let active = self.stack.last_mut().expect("a function");
+        let end = active.stops.at(active.at).0.index() + 1;
+        if active.next < end {
+            self.listener.passed(active.function, active.next..end);
+            active.next = end;
         }
     }
 
@@ -171,7 +195,7 @@ impl<'p> Walk<'p, '_> {
 
     /// A step; one that the log itself has told was surely begun.
     fn say(&mut self, step: Step, sure: bool) {
-        (self.tell)(step);
+        self.listener.step(step);
         self.told += 1;
         self.silence += 1;
         if sure {
@@ -232,6 +256,7 @@ impl<'p> Walk<'p, '_> {
             stops: Rc::clone(stops),
             block,
             at: stops.first(block),
+            next: body.blocks[block].first.index(),
         };
         self.stack.push(active);
         self.say(Step::Enter(function), self.paths.announces(function));
@@ -292,6 +317,8 @@ impl<'p> Walk<'p, '_> {
         let active = self.stack.last_mut().expect("the function that goes on");
         active.block = block;
         active.at = active.stops.first(block);
+        let body = self.program.functions[active.function].body.as_ref();
+        active.next = body.map_or(0, |body| body.blocks[block].first.index());
     }
 
     /// Finds who waits for an exception, or for a second return, in that block.
@@ -314,6 +341,7 @@ impl<'p> Walk<'p, '_> {
         self.go_to(block);
         if let (Some(call), Some(active)) = (again, self.stack.last_mut()) {
             active.at = active.stops.position(call) + 1;
+            active.next = call.index() + 1;
         }
         self.say(Step::Land { ended, block }, true);
         Ok(())

@@ -1,0 +1,215 @@
+//! `bohr solve`: from the log of a real run that failed to a schedule under which
+//! the program fails the same way, every time.
+
+mod execution;
+
+use crate::control::{duration, environment, signature_tag, target};
+use crate::outcome::{Failure, Outcome};
+use bohr_event::{Diagnosis, Fault};
+use bohr_explore::bug_file::{self, Bug, Invocation};
+use bohr_explore::{ExploreError, Subject, write_whole};
+use bohr_log::{DecodeError, LogFileError, Recording};
+use serde_json::json;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Which log, and how.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr record --until-failure -o server.log -- ./server --test
+  bohr solve server.log -o server.bohr
+  bohr replay server.bohr
+
+The bug file is like any other: it replays, reduces, simplifies and explains.
+
+Exit codes: 0 solved; 2 not solved, and the message says why.")]
+pub struct Args {
+    /// A log, as `bohr record` writes it.
+    log: PathBuf,
+    /// How the schedule is found.
+    #[arg(long, value_enum, default_value = "execution")]
+    by: Solver,
+    /// Where to write the bug [default: the log's name with .bohr].
+    #[arg(short, long, value_name = "BUG")]
+    output: Option<PathBuf>,
+    /// The program, if it is not where it was.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Give up after this time, as in 25s or 10m.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    time: Duration,
+    /// Workers [default: one per core].
+    #[arg(short, long, value_name = "N")]
+    workers: Option<u32>,
+    /// Print one JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a schedule is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Solver {
+    /// By runs under control, with more and more preemptions, in which every thread
+    /// keeps to the way that it went; the first step aside ends a run.
+    Execution,
+}
+
+/// Why there is no schedule.
+#[derive(Debug, thiserror::Error)]
+pub enum SolveError {
+    /// The file cannot be read.
+    #[error("`{path}` cannot be read as a log")]
+    Log {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: LogFileError,
+    },
+    /// The log does not fit the program.
+    #[error("the log does not fit the program")]
+    Undecodable(#[from] DecodeError),
+    /// There is nothing to solve.
+    #[error("the recorded run was good")]
+    NoFailure,
+    /// The program carries no bundle.
+    #[error("the program was not built with bohr")]
+    NoModel,
+    /// All schedules were tried.
+    #[error(
+        "no schedule along the recorded ways shows {wanted}: all {runs} were tried, and {others} failed otherwise"
+    )]
+    NoSchedule {
+        /// The failure.
+        wanted: String,
+        /// How many.
+        runs: u64,
+        /// How many of them.
+        others: u64,
+    },
+    /// There was not enough time.
+    #[error(
+        "{wanted} did not come in {runs} runs along the recorded ways; {others} failed otherwise"
+    )]
+    TooLong {
+        /// The failure.
+        wanted: String,
+        /// How many.
+        runs: u64,
+        /// How many of them.
+        others: u64,
+    },
+}
+
+impl Diagnosis for SolveError {
+    fn fault(&self) -> Fault {
+        match self {
+            SolveError::NoSchedule { .. } => Fault::Unsupported,
+            _ => Fault::Input,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            SolveError::Log { .. } => "`bohr record -o LOG -- PROGRAM` writes one",
+            SolveError::Undecodable(_) | SolveError::NoModel => {
+                "name the build that was recorded with `--program FILE`"
+            }
+            SolveError::NoFailure => "`bohr record --until-failure` keeps a run that failed",
+            SolveError::TooLong { .. } => "give it more --time",
+            SolveError::NoSchedule { .. } => {
+                "what the program reads from outside was not recorded: see that it reads the same"
+            }
+        };
+        Some(help.into())
+    }
+}
+
+/// A schedule with what it took to find it.
+struct Solved {
+    bug: Bug,
+    runs: u64,
+    accesses: u64,
+    seconds: f64,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let recording = load(&args.log)?;
+    if !recording.failed() {
+        return Err(SolveError::NoFailure.into());
+    }
+    let subject = subject(args, &recording)?;
+    let solved = match args.by {
+        Solver::Execution => execution::solve(args, &recording, &subject)?,
+    };
+    let output = args.output.clone();
+    let output = output.unwrap_or_else(|| args.log.with_extension("bohr"));
+    let bytes = bug_file::write(&solved.bug);
+    write_whole(&output, &bytes).map_err(|source| ExploreError::File {
+        path: output.clone(),
+        source,
+    })?;
+    tell(args, &recording, &solved, &output);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(path: &Path) -> Result<Recording, Failure> {
+    let bytes = std::fs::read(path).map_err(|source| ExploreError::File {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    let recording = bohr_log::read(&bytes).map_err(|source| SolveError::Log {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    Ok(recording)
+}
+
+/// The program of the recording, as it is run under control.
+fn subject(args: &Args, recording: &Recording) -> Result<Subject, Failure> {
+    let recorded = PathBuf::from(OsStr::from_bytes(&recording.program));
+    let (target, models) = target(args.program.as_deref().unwrap_or(&recorded), false)?;
+    let invocation = Invocation {
+        arguments: recording.arguments.clone(),
+        environment: recording.environment.clone(),
+        input: recording.input.clone(),
+    };
+    let mut subject = Subject::new(target, invocation.with_secrets_of(&environment()));
+    if models.is_empty() {
+        return Err(SolveError::NoModel.into());
+    }
+    subject.models = models;
+    subject.oracle.exit_code = recording.good_exit;
+    Ok(subject)
+}
+
+fn tell(args: &Args, recording: &Recording, solved: &Solved, output: &Path) {
+    let schedule = &solved.bug.schedule;
+    if args.json {
+        let told = json!({
+            "solved": true,
+            "by": "execution",
+            "model": "sc",
+            "threads": recording.threads.len(),
+            "shared_accesses": solved.accesses,
+            "schedules_generated": solved.runs,
+            "seconds_solve": solved.seconds,
+            "switches": schedule.switches(),
+            "kind": solved.bug.signature.kind_name(),
+            "signature": signature_tag(&solved.bug.signature),
+            "bug_file": output,
+        });
+        println!("{told}");
+    }
+    eprintln!(
+        "bohr: {} after {} runs along the recorded ways, {:.1} s: {} switches; written to {}",
+        solved.bug.signature.kind_name(),
+        solved.runs,
+        solved.seconds,
+        schedule.switches(),
+        output.display()
+    );
+}

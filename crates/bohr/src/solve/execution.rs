@@ -1,0 +1,134 @@
+//! Solving by execution: the program runs under control while every thread keeps
+//! to the accesses that its log tells of, with no preemption, then one, then two.
+
+use super::{Args, SolveError, Solved};
+use crate::control::{budget_bar, interruption, show_hunt};
+use crate::outcome::Failure;
+use bohr_event::control::LoadedObject;
+use bohr_explore::hunt::{Budget, Hunt, Shard, hunt};
+use bohr_explore::likeness::{Ending, Likeness, SeenPlace};
+use bohr_explore::native::hooked_sites;
+use bohr_explore::{StrategyName, Subject, Voice};
+use bohr_log::{End, Recording, execution, visits};
+use bohr_program::{Language, Program, SiteNumber};
+use bohr_schedule::Ways;
+use std::sync::atomic::Ordering;
+
+const ABORT: i32 = 6;
+
+/// Searches for the recorded failure.
+pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
+    let interrupted = interruption();
+    let go_on = || !interrupted.load(Ordering::Relaxed);
+    let program = &subject.models[0];
+    let object = {
+        let server = subject.serve(Voice::Muted, &go_on)?;
+        object_of(&server.ready().objects, &program.identity)
+    };
+    let ways = ways(program, recording, subject, object)?;
+    let wanted = likeness(program, recording)?;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let accesses = ways.threads.values().map(|way| way.len() as u64).sum();
+    let plan = Hunt {
+        strategy: StrategyName::Bounded,
+        seed: 0,
+        jobs: args.workers.unwrap_or(cores),
+        shard: Shard::WHOLE,
+        budget: Budget {
+            runs: None,
+            time: Some(args.time),
+        },
+        keep_going: false,
+        wanted: Some(wanted.clone()),
+        ways: Some(ways),
+        checkpoints: true,
+        rewind: true,
+    };
+    let bar = budget_bar(plan.budget);
+    let result = hunt(subject, &plan, interrupted, &mut |progress| {
+        show_hunt(&bar, progress)
+    });
+    bar.finish_and_clear();
+    let result = result?;
+    let figures = &result.statistics;
+    let (wanted, runs, others) = (wanted.to_string(), figures.runs, figures.others);
+    match result.findings.into_iter().next() {
+        Some(finding) => Ok(Solved {
+            bug: finding.bug,
+            runs,
+            accesses,
+            seconds: figures.seconds,
+        }),
+        None if result.complete => Err(SolveError::NoSchedule {
+            wanted,
+            runs,
+            others,
+        }
+        .into()),
+        None => Err(SolveError::TooLong {
+            wanted,
+            runs,
+            others,
+        }
+        .into()),
+    }
+}
+
+/// The number of the loaded object that the program's sites are in.
+fn object_of(objects: &[LoadedObject], program: &[u8; 32]) -> u16 {
+    let is_it = |object: &LoadedObject| matches!(object, LoadedObject::Sites { program: one, .. } if one == program);
+    objects.iter().position(is_it).unwrap_or(0) as u16
+}
+
+/// Loads, stores and atomic operations with a hook. What functions of the library do
+/// to memory may be nothing at all, and says nothing about the way.
+fn ways(
+    program: &Program,
+    recording: &Recording,
+    subject: &Subject,
+    object: u16,
+) -> Result<Ways, Failure> {
+    let hooked = hooked_sites(&subject.target.executable)?;
+    let compared = |site: SiteNumber| {
+        let facts = &program.sites[site];
+        let called = program.instruction_of(facts).operation.call().is_some();
+        hooked.contains(&site.as_u32()) && facts.kind().is_access() && !called
+    };
+    let threads = visits(program, recording, &compared).map_err(SolveError::from)?;
+    let numbers = |way: Vec<SiteNumber>| way.into_iter().map(SiteNumber::as_u32).collect();
+    let sites = program.sites.keys().filter(|site| compared(*site));
+    Ok(Ways {
+        object,
+        sites: sites.map(SiteNumber::as_u32).collect(),
+        threads: threads
+            .into_iter()
+            .map(|(thread, way)| (thread, numbers(way)))
+            .collect(),
+    })
+}
+
+/// What the recorded failure looks like: its kind, and, of one that the program
+/// itself noticed, the function that did.
+fn likeness(program: &Program, recording: &Recording) -> Result<Likeness, Failure> {
+    let mut places = Vec::new();
+    let ending = match &recording.end {
+        End::Exit(code) => Ending::Exit(*code),
+        End::Standstill | End::Endless => Ending::Hang,
+        End::Signal { number, thread, .. } => {
+            if *number == ABORT {
+                let execution = execution(program, recording).map_err(SolveError::from)?;
+                let mut threads = execution.threads.iter();
+                let failed = threads.find(|one| Some(&one.thread) == thread.as_ref());
+                let innermost = failed.and_then(|failed| failed.stack.last());
+                let known =
+                    innermost.filter(|frame| program.language(frame.function) == Language::C);
+                places.extend(known.map(|frame| SeenPlace {
+                    function: program.texts[program.functions[frame.function].name].to_string(),
+                    line: None,
+                }));
+            }
+            Ending::Signal(*number)
+        }
+    };
+    Ok(Likeness { ending, places })
+}
