@@ -42,6 +42,10 @@ pub enum Profile {
     Control,
     /// Threads that write down the way they go.
     Path,
+    /// The same hooks, and one at every point of the control flow.
+    Alignment,
+    /// No hooks: what users are given, with what makes its cores readable.
+    Production,
 }
 
 impl fmt::Display for Profile {
@@ -49,6 +53,8 @@ impl fmt::Display for Profile {
         out.write_str(match self {
             Profile::Control => "control",
             Profile::Path => "path",
+            Profile::Alignment => "alignment",
+            Profile::Production => "production",
         })
     }
 }
@@ -60,8 +66,10 @@ impl FromStr for Profile {
         match text {
             "control" => Ok(Profile::Control),
             "path" => Ok(Profile::Path),
+            "alignment" => Ok(Profile::Alignment),
+            "production" => Ok(Profile::Production),
             _ => Err(format!(
-                "there is no profile {text}; there are: control, path"
+                "there is no profile {text}; there are: control, path, alignment, production"
             )),
         }
     }

@@ -43,7 +43,7 @@ impl Loaded<'_> {
                 && (symbol.address()..symbol.address() + symbol.size()).contains(&wanted)
         });
         let found = holding.next()?;
-        let name = addr2line::demangle_auto(found.name().ok()?.into(), None).into_owned();
+        let name = readable(found.name().ok()?);
         Some(match wanted - found.address() {
             0 => name,
             offset => format!("{name}+{offset}"),
@@ -61,9 +61,14 @@ impl Loaded<'_> {
                 && wanted - symbol.address() < symbol.size().max(1)
         });
         let nearest = holding.max_by_key(|symbol| symbol.address())?;
-        let name = nearest.name().ok()?;
-        Some(addr2line::demangle_auto(name.into(), None).into_owned())
+        Some(readable(nearest.name().ok()?))
     }
+}
+
+/// A linkage name as its author wrote it.
+#[must_use]
+pub fn readable(name: &str) -> String {
+    addr2line::demangle_auto(name.into(), None).into_owned()
 }
 
 /// By what the separate debug file of an object can be found.

@@ -73,7 +73,7 @@
 mod entry;
 
 /// Version of this contract. A runtime refuses a module of another version.
-pub const ABI_VERSION: u32 = 5;
+pub const ABI_VERSION: u32 = 6;
 
 /// First field of every [`Module`].
 pub const MODULE_MAGIC: u64 = u64::from_le_bytes(*b"bohr-mod");
@@ -97,6 +97,8 @@ pub const NO_GATE: u32 = u32::MAX;
 pub enum Profile {
     /// Hooks before every access that may be shared, and gates.
     Control = 1,
+    /// The same hooks, and one at every point of the control flow; no gates.
+    Alignment = 2,
 }
 
 /// What one instrumented object tells the runtime about itself.
@@ -129,6 +131,11 @@ pub struct Module {
     pub gate_count: u32,
     /// A [`Vectors`].
     pub vectors: u32,
+    /// First stub of the points of the control flow: the beginnings of blocks, and
+    /// calls. They have numbers of their own, and are switched one by one.
+    pub points: *const Stub,
+    /// Behind the last of them.
+    pub points_end: *const Stub,
 }
 
 /// Which vector registers the code of a module may hold values in while it
@@ -209,6 +216,8 @@ pub struct Hooks {
     /// `(gate) -> bool in al`: whether to skip the body of this thread, or
     /// [`NO_GATE`].
     pub body: *const (),
+    /// `(point, frame)`: control comes to a point, in the frame at that address.
+    pub point: *const (),
 }
 
 /// Kind, order and size of a site: `kind | order << 8 | size << 16`, where kind

@@ -26,6 +26,7 @@ mod point;
 mod probe;
 mod recorded;
 mod report;
+mod watch;
 
 pub use job::{Backend, Checkpoints, Detailing, Job, Limits, Output, Policy};
 pub use omission::{GateReference, Omissions, OmittedPasses, Passes};
@@ -33,6 +34,7 @@ pub use point::{ForkPoint, Obstacle};
 pub use probe::{Probed, Probes, Sighting};
 pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
+pub use watch::{HELD_SYMBOL, HeldRegisters, Watch, Watched};
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;
@@ -42,7 +44,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 
 /// Version of this conversation; both sides refuse any other.
-pub const CONTROL_VERSION: u32 = 6;
+pub const CONTROL_VERSION: u32 = 7;
 
 /// Name of the thread that failed in a run which was held for a debugger: that
 /// of a thread of the system has at most 15 bytes.

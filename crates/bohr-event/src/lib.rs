@@ -31,6 +31,7 @@ mod fault;
 mod ids;
 mod memory_model;
 pub mod recording;
+pub mod route;
 mod run;
 mod schedule;
 mod signature;

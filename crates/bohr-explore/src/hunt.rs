@@ -18,7 +18,7 @@ use crate::subject::Subject;
 use agenda::Agenda;
 use bohr_event::control::{Notice, Obstacle};
 use bohr_event::{FailureKind, Place};
-use bohr_schedule::Ways;
+use bohr_schedule::{Plan, Ways};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -100,6 +100,9 @@ pub struct Hunt {
     pub checkpoints: bool,
     /// Whether a process may make many runs one after the other, likewise.
     pub rewind: bool,
+    /// The plans of a search that was planned beforehand, in place of those that
+    /// the strategy makes.
+    pub listed: Option<Vec<Plan>>,
 }
 
 /// A bug with what is known about its reproduction.

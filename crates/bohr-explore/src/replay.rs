@@ -7,6 +7,7 @@ mod held;
 pub use adapt::{Adaptation, adapt};
 pub use divergence::explain;
 pub use held::hold;
+pub(crate) use held::watch as watch_stopped;
 
 use crate::atlas::Atlas;
 use crate::bug_file::{Bug, Races};

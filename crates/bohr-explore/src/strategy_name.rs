@@ -32,6 +32,8 @@ pub enum StrategyName {
     Sequential,
     /// Time slices of so many events on average.
     Slices(u64),
+    /// Preemptions that a core file suggests; cannot be asked for by this name.
+    Guided,
 }
 
 /// What each name means, in the order in which help lists them.
@@ -76,6 +78,7 @@ impl fmt::Display for StrategyName {
                 StrategyName::Feedback => "feedback",
                 StrategyName::Bounded => "bounded",
                 StrategyName::Exhaustive => "exhaustive",
+                StrategyName::Guided => "guided",
                 _ => "sequential",
             }),
         }
@@ -159,7 +162,10 @@ impl StrategyName {
             StrategyName::Surw => Rule::Surw(knowledge.profile()),
             StrategyName::Sequential => Rule::Sequential,
             StrategyName::Slices(mean) => Rule::Slices { mean },
-            StrategyName::Feedback | StrategyName::Bounded | StrategyName::Exhaustive => {
+            StrategyName::Feedback
+            | StrategyName::Bounded
+            | StrategyName::Exhaustive
+            | StrategyName::Guided => {
                 return None;
             }
         };

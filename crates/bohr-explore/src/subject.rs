@@ -134,6 +134,7 @@ impl Subject {
             rewind: true,
             without: Omissions::default(),
             probes: Probes::default(),
+            watch: None,
             checkpoints: Checkpoints::Never,
         }
     }

@@ -23,6 +23,9 @@ use std::collections::BTreeMap;
 /// Section of the stubs; the linker marks its ends since it is a C name.
 pub const STUB_SECTION: &str = "bohr_stubs";
 
+/// Section of the stubs of points.
+pub const POINT_SECTION: &str = "bohr_stubs_points";
+
 /// Why a site has no hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unhooked {
@@ -54,7 +57,7 @@ pub fn insert(
     sites: &ModuleSites<'_>,
     private: &dyn Fn(SiteNumber) -> Option<Reason>,
 ) -> HookCount {
-    let mut hooks = Hooks::new(context);
+    let mut hooks = Hooks::new(context, STUB_SECTION);
     let mut slots = PrivateSlots::default();
     let mut count = HookCount::default();
     for function in &sites.functions {
@@ -165,7 +168,7 @@ enum Passing {
     Number,
 }
 
-struct Hooks {
+pub(crate) struct Hooks {
     context: LLVMContextRef,
     builder: LLVMBuilderRef,
     void: LLVMTypeRef,
@@ -174,7 +177,8 @@ struct Hooks {
     number: LLVMTypeRef,
     /// Whether the function at hand may hold values on the x87 stack, which the
     /// runtime does not save.
-    x87: bool,
+    pub(crate) x87: bool,
+    section: &'static str,
 }
 
 impl Drop for Hooks {
@@ -185,7 +189,8 @@ impl Drop for Hooks {
 }
 
 impl Hooks {
-    fn new(context: &Context) -> Hooks {
+    /// Makes hooks whose stubs go to a section.
+    pub(crate) fn new(context: &Context, section: &'static str) -> Hooks {
         let context = context.as_ctx_ref();
         // SAFETY: types and a builder of a live context.
         unsafe {
@@ -197,7 +202,24 @@ impl Hooks {
                 word: LLVMInt64TypeInContext(context),
                 number: LLVMInt32TypeInContext(context),
                 x87: false,
+                section,
             }
+        }
+    }
+
+    /// A point of the control flow, told with the address of its frame.
+    pub(crate) fn point(&self, before: LLVMValueRef, frame_address: LLVMValueRef, number: u32) {
+        // SAFETY: the instruction is in a block of a live function; the intrinsic
+        // takes a constant.
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, before);
+            LLVMSetCurrentDebugLocation2(self.builder, LLVMInstructionGetDebugLoc(before));
+            let mut own = [LLVMConstInt(self.number, 0, 0)];
+            let kind = LLVMGlobalGetValueType(frame_address);
+            let name = c"".as_ptr();
+            let frame =
+                LLVMBuildCall2(self.builder, kind, frame_address, own.as_mut_ptr(), 1, name);
+            self.call("point", &[(frame, Passing::Register)], SiteNumber(number));
         }
     }
 
@@ -312,7 +334,7 @@ impl Hooks {
 
     fn call(&self, hook: &str, arguments: &[(LLVMValueRef, Passing)], site: SiteNumber) {
         let passings: Vec<Passing> = arguments.iter().map(|argument| argument.1).collect();
-        let text = assembly(hook, &passings);
+        let text = assembly(hook, &passings, self.section);
         let constraints = constraints(&passings, self.x87);
         let mut types: Vec<LLVMTypeRef> = passings
             .iter()
@@ -396,7 +418,7 @@ impl Hooks {
 }
 
 /// Whether some value of a function is a `long double`.
-fn uses_x87(function: FunctionValue<'_>) -> bool {
+pub(crate) fn uses_x87(function: FunctionValue<'_>) -> bool {
     function
         .get_basic_block_iter()
         .flat_map(|block| block.get_instructions())
@@ -427,12 +449,12 @@ fn constraints(passings: &[Passing], x87: bool) -> String {
 
 /// The empty instruction and its stub. Every stub is padded to the next multiple
 /// of 32 bytes; its section begins at one, since nothing else goes into it.
-fn assembly(hook: &str, passings: &[Passing]) -> String {
+fn assembly(hook: &str, passings: &[Passing], section: &str) -> String {
     let label = ".Lbohr${:uid}";
     let site = passings.len();
     let mut text = format!(
         "{label}:\n.byte 0x0f,0x1f,0x44,0,0\n\
-         .pushsection {STUB_SECTION},\"axR\",@progbits\n\
+         .pushsection {section},\"axR\",@progbits\n\
          .long {label}-.\n.byte 0x68\n.long ${{{site}:c}}\n"
     );
     for (index, passing) in passings.iter().enumerate() {

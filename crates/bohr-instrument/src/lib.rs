@@ -52,6 +52,8 @@ pub mod optimise;
 pub mod outside;
 pub mod partition;
 pub mod paths;
+pub mod points;
+pub mod production;
 pub mod profile;
 pub mod relink;
 pub mod report;

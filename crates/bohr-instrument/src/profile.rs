@@ -15,11 +15,11 @@ use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
 use crate::wrap::Wrapping;
-use crate::{emit, generate, level, lower, paths};
+use crate::{emit, generate, level, lower, paths, points, production};
 use bohr_bundle::{
     Bundle, BundleError, Content, Language, LinkLine, NativeReason, OutputKind, PartId,
 };
-use bohr_event::{Diagnosis, Fault};
+use bohr_event::{Diagnosis, Fault, abi};
 use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
@@ -43,6 +43,17 @@ pub enum HookChoice {
     Paths,
     /// None, and no model: what the same pipeline makes of the plain program.
     None,
+    /// None: the program for production, with what makes its cores readable.
+    Production,
+    /// As [`HookChoice::Shared`], and one at every point of the control flow.
+    Points,
+}
+
+impl HookChoice {
+    /// Whether the program is one for users, loaded wherever their own would be.
+    fn is_production(self) -> bool {
+        self == HookChoice::Production
+    }
 }
 
 /// What to make, and where.
@@ -224,7 +235,8 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     report.inline_assembly = inline_assembly(&sites);
     report.seconds.insert("merge", clock.step());
 
-    let relocation = relocation(bundle.link());
+    let fixed = !request.hooks.is_production();
+    let relocation = relocation(bundle.link(), fixed);
     if request.hooks == HookChoice::Paths {
         let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
         report.seconds.insert("model", clock.step());
@@ -233,6 +245,12 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
             target_machine(relocation, Level::Default).map_err(llvm("finding the machine"))?;
         paths::insert(&context, &merged.module, numbered, &program, &machine)
             .map_err(llvm("adding paths"))?;
+    } else if request.hooks.is_production() {
+        let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
+        report.seconds.insert("model", clock.step());
+        report.profile = "production".into();
+        let numbered = Numbered::of(&sites);
+        report.production = production::insert(&context, &merged.module, &program, numbered);
     } else if request.hooks != HookChoice::None {
         let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
         report.seconds.insert("model", clock.step());
@@ -245,9 +263,15 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         let numbered = Numbered::of(&sites);
         take_count(&mut report, &hooks::insert(&context, &sites, &private));
         report.seconds.insert("hooks", clock.step());
-        let gates = Gates::of(&program, &sharing);
-        gates::insert(&context, &merged.module, numbered, &gates).map_err(llvm("adding gates"))?;
-        (report.gates, report.ungated) = gates::reported(&program, &gates);
+        if request.hooks == HookChoice::Points {
+            report.profile = "alignment".into();
+            points::insert(&context, &merged.module, &program, numbered);
+        } else {
+            let gates = Gates::of(&program, &sharing);
+            let inserted = gates::insert(&context, &merged.module, numbered, &gates);
+            inserted.map_err(llvm("adding gates"))?;
+            (report.gates, report.ungated) = gates::reported(&program, &gates);
+        }
     }
     let tables = match request.hooks {
         HookChoice::Paths => paths::assembly(&bundle.hash().0),
@@ -256,6 +280,10 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
             sites: sites.infos().collect(),
             gates: report.gates.len() as u32,
             vectors: emit::vectors(&merged.module),
+            profile: match request.hooks {
+                HookChoice::Points => abi::Profile::Alignment,
+                _ => abi::Profile::Control,
+            },
         }),
     };
     report.seconds.insert("gates", clock.step());
@@ -273,11 +301,16 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         .module
         .verify()
         .map_err(|message| llvm("inserting hooks")(message.to_string()))?;
-    let tables = assemble(&context, &tables, relocation, &diagnostics)
-        .map_err(llvm("writing the tables"))?;
+    let last = match request.hooks.is_production() {
+        false => Some(assemble(&context, &tables, relocation, &diagnostics)),
+        // A program without the C library's shared object has no `dlsym`.
+        true if bundle.link().options.fixed => None,
+        true => Some(production::threads::object(relocation)),
+    };
+    let last = last.transpose().map_err(llvm("writing the tables"))?;
     let mut instrumented =
         generate::objects(merged.module, relocation, Cut::default(), &diagnostics)?;
-    instrumented.push(tables);
+    instrumented.extend(last);
     report.seconds.insert("code", clock.step());
 
     let scratch =
@@ -287,7 +320,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         alone,
     };
     let output = request.directory.join("program");
-    report.stubs = relink(&bundle, &objects, scratch.path(), &output)?.stubs;
+    report.stubs = relink(&bundle, &objects, fixed, scratch.path(), &output)?.stubs;
     report.seconds.insert("link", clock.step());
     report.peak_memory = peak_memory();
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
@@ -397,11 +430,12 @@ fn llvm(step: &'static str) -> impl Fn(String) -> ProfileError {
     move |message| ProfileError::Llvm { step, message }
 }
 
-/// Programs are linked at a fixed address, but for those that relocate themselves.
-fn relocation(link: &LinkLine) -> RelocMode {
+/// Programs are linked at a fixed address, if that is wanted, but for those that
+/// relocate themselves.
+fn relocation(link: &LinkLine, fixed: bool) -> RelocMode {
     match link.output {
         OutputKind::SharedLibrary => RelocMode::PIC,
-        OutputKind::PositionIndependent if link.options.fixed => RelocMode::PIC,
+        OutputKind::PositionIndependent if link.options.fixed || !fixed => RelocMode::PIC,
         OutputKind::Executable | OutputKind::PositionIndependent => RelocMode::Static,
     }
 }

@@ -1,11 +1,11 @@
 //! Links a program again, with instrumented objects in place of its bitcode
 //! parts and everything else as its first link had it.
 //!
-//! Executables are linked at a fixed address, whatever the first link did:
-//! control wants the same addresses in every run, and containers do not let
-//! anyone switch address randomisation off.
+//! Executables for control are linked at a fixed address, whatever the first link
+//! did: it wants the same addresses in every run, and containers do not let anyone
+//! switch address randomisation off. Those for production are linked as they were.
 
-use crate::hooks::STUB_SECTION;
+use crate::hooks::{POINT_SECTION, STUB_SECTION};
 use crate::stubs::{StubCount, StubError, complete};
 use bohr_bundle::{Bundle, BundleError, Content, Input, LinkLine, OutputKind, PartId};
 use object::{Object, ObjectSection};
@@ -54,17 +54,19 @@ pub enum RelinkError {
     Stubs(#[from] StubError),
 }
 
-/// Links into `output`, using `directory` for files that are gone afterwards.
+/// Links into `output`, at a fixed address if that is wanted, using `directory`
+/// for files that are gone afterwards.
 ///
 /// # Errors
 /// If the linker refuses, or files that the first link read have disappeared.
 pub fn relink(
     bundle: &Bundle<'_>,
     objects: &Objects,
+    fixed: bool,
     directory: &Path,
     output: &Path,
 ) -> Result<StubCount, RelinkError> {
-    let mut arguments = options(bundle.link(), directory)?;
+    let mut arguments = options(bundle.link(), fixed, directory)?;
     arguments.extend(["-o".into(), output.into()]);
     arguments.extend(inputs(bundle, objects, directory)?);
     // Response files have quoting rules; file names of ours need none of them,
@@ -99,7 +101,7 @@ fn at<'path>(
     }
 }
 
-fn options(link: &LinkLine, directory: &Path) -> Result<Vec<OsString>, RelinkError> {
+fn options(link: &LinkLine, fixed: bool, directory: &Path) -> Result<Vec<OsString>, RelinkError> {
     let options = &link.options;
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |text: &str| arguments.push(text.into());
@@ -110,6 +112,8 @@ fn options(link: &LinkLine, directory: &Path) -> Result<Vec<OsString>, RelinkErr
             ["-static", "-pie"].into_iter().for_each(&mut add)
         }
         (_, true) => add("-static"),
+        (OutputKind::PositionIndependent, false) if !fixed => add("-pie"),
+        (OutputKind::Executable, false) if !fixed => add("-no-pie"),
         // The runtime is found even by a program without a library that asks for it.
         _ => [
             "-no-pie",
@@ -215,16 +219,22 @@ fn library(path: &str, soname: Option<&str>) -> OsString {
 /// If the file cannot be read as a program, or holds something that is no stub.
 pub fn complete_stubs(program: &Path) -> Result<StubCount, RelinkError> {
     let mut bytes = fs::read(program).map_err(at("read", program))?;
-    let unreadable = |error: object::Error| RelinkError::Refused(error.to_string());
-    let range = object::File::parse(&bytes[..])
-        .map_err(unreadable)?
-        .section_by_name(STUB_SECTION)
-        .and_then(|section| section.file_range());
-    let Some((start, length)) = range else {
-        return Ok(StubCount::default());
-    };
-    let (start, length) = (start as usize, length as usize);
-    let count = complete(&mut bytes[start..start + length])?;
-    fs::write(program, bytes).map_err(at("write", program))?;
-    Ok(count)
+    let mut all = StubCount::default();
+    for name in [STUB_SECTION, POINT_SECTION] {
+        let unreadable = |error: object::Error| RelinkError::Refused(error.to_string());
+        let range = object::File::parse(&bytes[..])
+            .map_err(unreadable)?
+            .section_by_name(name)
+            .and_then(|section| section.file_range());
+        if let Some((start, length)) = range {
+            let (start, length) = (start as usize, length as usize);
+            let count = complete(&mut bytes[start..start + length])?;
+            all.stubs += count.stubs;
+            all.on_stack += count.on_stack;
+        }
+    }
+    if all != StubCount::default() {
+        fs::write(program, bytes).map_err(at("write", program))?;
+    }
+    Ok(all)
 }

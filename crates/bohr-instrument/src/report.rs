@@ -1,6 +1,7 @@
 //! What was made, in numbers: `report.json` beside every profile.
 
 use crate::gates::{ReportedGate, Ungated};
+use crate::production::Added;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +33,8 @@ pub struct Report {
     pub uninstrumented: Vec<Uninstrumented>,
     /// Inline assembly: what it touches is not known.
     pub inline_assembly: Vec<Assembly>,
+    /// What a program for production carries.
+    pub production: Added,
     /// Seconds by step.
     pub seconds: BTreeMap<&'static str, f64>,
     /// The most memory that was in use, in bytes.

@@ -18,6 +18,8 @@ pub struct Tables {
     pub gates: u32,
     /// Which vector registers the code uses.
     pub vectors: Vectors,
+    /// Which set of hooks it has.
+    pub profile: Profile,
 }
 
 /// One hook as its thunk sees it.
@@ -31,7 +33,7 @@ struct Thunk {
     arguments: &'static [&'static str],
 }
 
-const THUNKS: [Thunk; 4] = [
+const THUNKS: [Thunk; 5] = [
     Thunk {
         name: "range",
         slot: 1,
@@ -56,6 +58,12 @@ const THUNKS: [Thunk; 4] = [
         pushed: 2,
         arguments: &["rsi"],
     },
+    Thunk {
+        name: "point",
+        slot: 7,
+        pushed: 2,
+        arguments: &["rsi"],
+    },
 ];
 
 /// Gates keep to LLVM's `preserve_most` convention and need no saving.
@@ -65,7 +73,7 @@ const GATES: [(&str, u32); 2] = [("iteration", 5), ("body", 6)];
 const ACCESS: (&str, u32) = ("access", 0);
 
 /// How many hooks the table has.
-const SLOTS: u32 = 7;
+const SLOTS: u32 = 8;
 
 /// The whole text.
 #[must_use]
@@ -105,10 +113,12 @@ fn data(text: &mut String, tables: &Tables) {
         text,
         ".hidden __start_bohr_stubs\n.hidden __stop_bohr_stubs\n\
          .section bohr_stubs,\"axR\",@progbits\n.p2align 5\n\
+         .hidden __start_bohr_stubs_points\n.hidden __stop_bohr_stubs_points\n\
+         .section bohr_stubs_points,\"axR\",@progbits\n.p2align 5\n\
          .bss\n.p2align 3\n__bohr_hooks: .zero {hooks}\n__bohr_base: .zero 4\n__bohr_flags: .zero 1\n\
          .data\n.p2align 3\n__bohr_module:\n.quad {MODULE_MAGIC:#x}\n.long {ABI_VERSION}\n.long {profile}\n",
         hooks = SLOTS * 8,
-        profile = Profile::Control as u32,
+        profile = tables.profile as u32,
     );
     for byte in tables.program {
         let _ = writeln!(text, ".byte {byte}");
@@ -128,6 +138,7 @@ fn data(text: &mut String, tables: &Tables) {
     let _ = write!(
         text,
         ".long {sites}\n.long {gates}\n.long {vectors}\n.long 0\n\
+         .quad __start_bohr_stubs_points\n.quad __stop_bohr_stubs_points\n\
          .section .rodata.bohr,\"a\",@progbits\n.p2align 2\n.Lbohr_sites:\n"
     );
     for site in &tables.sites {

@@ -35,6 +35,7 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
             call: entry::call as *const (),
             iteration: null(),
             body: null(),
+            point: null(),
         };
     }
     let mut stub = module.stubs;

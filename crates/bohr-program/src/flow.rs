@@ -89,6 +89,12 @@ impl Program {
         !self.promises(call).contains(FunctionFlags::NO_RETURN)
     }
 
+    /// Whether a function is LLVM's own: calling it is no call in the end.
+    #[must_use]
+    pub fn is_intrinsic(&self, function: FunctionNumber) -> bool {
+        self.texts[self.functions[function].name].starts_with("llvm.")
+    }
+
     /// What is promised of a call: by itself, and by the function it names.
     #[must_use]
     pub fn promises(&self, call: &Call) -> FunctionFlags {

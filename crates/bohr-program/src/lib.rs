@@ -22,6 +22,7 @@ mod function;
 mod gates;
 pub mod graph;
 mod ids;
+pub mod index;
 mod instruction;
 pub mod interpret;
 mod layout;
@@ -66,8 +67,8 @@ pub use operator::{
 pub use pool::{List, Pool};
 pub use program::{Alias, Global, Program, Site};
 pub use repetition::{
-    Counter, Induction, InductionStep, Irregularity, Place, Refusal, Repetition, Shortcut, Test,
-    repetitions,
+    Counter, Induction, InductionStep, Irregularity, Place, Refusal, Repetition, Shortcut, Tallied,
+    Tally, Test, left_name, mark_name, repetitions, tallies, tally_mark, tally_name,
 };
 pub use sharing::{Callees, Reason, Sharing, Verdict};
 pub use source_type::{SourceField, SourceType, SourceVariable};

@@ -1,6 +1,7 @@
 //! Where things stand in the source.
 
 use crate::ids::{FileNumber, LocationNumber, ScopeNumber, TextNumber};
+use crate::program::Program;
 use cranelift_entity::packed_option::PackedOption;
 use serde::{Deserialize, Serialize};
 
@@ -37,4 +38,18 @@ pub struct Location {
     pub column: u16,
     /// The place of the call that was replaced by the function's body.
     pub inlined_at: PackedOption<LocationNumber>,
+}
+
+impl Program {
+    /// A place as `file:line`, in the function whose code it is now part of.
+    #[must_use]
+    pub fn line(&self, location: LocationNumber) -> String {
+        let mut location = &self.locations[location];
+        while let Some(outer) = location.inlined_at.expand() {
+            location = &self.locations[outer];
+        }
+        let file = self.scopes[location.scope].file.expand();
+        let file = file.map_or("?", |file| &self.texts[self.files[file].path]);
+        format!("{file}:{}", location.line)
+    }
 }

@@ -3,7 +3,7 @@
 use crate::{
     arena, baton, buffers, clock::CLOCK, control, engine::ENGINE, gates, heap, hold,
     ledger::Ledger, lifecycle, output, policy, probe, task::Task, trace::TRACER,
-    verdict::REPORTING,
+    verdict::REPORTING, watch,
 };
 use bohr_event::control::{Backend, ForkPoint};
 use bohr_schedule::Position;
@@ -36,6 +36,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
     probe::begin(&job.probes);
+    watch::begin(job.watch.as_ref());
     hold::set(job.hold);
     lifecycle::add_main_thread();
     control::begin();

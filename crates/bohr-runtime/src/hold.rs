@@ -13,9 +13,13 @@ pub fn set(holds: bool) {
 
 /// Stops the whole process until somebody continues it, if it was told to.
 pub fn at_failure() {
-    if !HOLDS.swap(false, Ordering::Relaxed) {
-        return;
+    if HOLDS.swap(false, Ordering::Relaxed) {
+        now();
     }
+}
+
+/// Stops the whole process until somebody continues it.
+pub fn now() {
     let anybody = libc::PR_SET_PTRACER_ANY as usize;
     // To this thread: one for the process may reach another thread, and this
     // one would go on for a while.

@@ -5,7 +5,8 @@
 mod entry;
 
 use crate::{
-    buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch, verdict,
+    buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch,
+    verdict, watch,
 };
 use alloc::format;
 use bohr_event::{
@@ -104,6 +105,12 @@ extern "C" fn slow_fence(site: u32) {
     }
 }
 
+extern "C" fn slow_point(point: u32, frame: usize) {
+    if control::is_on() {
+        watch::pass(point, frame as u64);
+    }
+}
+
 /// Called by the constructor of every instrumented object.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __bohr_register(module: *mut Module) {
@@ -130,6 +137,7 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
             call: entry::call as *const (),
             iteration: gates::iteration as *const (),
             body: gates::body as *const (),
+            point: entry::point as *const (),
         };
     }
     if control::is_on() {

@@ -71,3 +71,4 @@ mod trace;
 mod unwind;
 mod verdict;
 mod waiting;
+mod watch;

@@ -9,8 +9,27 @@ const PAGE: usize = 4096;
 /// Switches every site of the module. Nobody runs the module's code meanwhile:
 /// there is one thread, and it is here.
 pub fn switch(module: &Module, on: bool) {
+    write((module.stubs, module.stubs_end), on, |_| true);
+}
+
+/// Switches those points of the module on whose numbers are among these, ascending.
+pub fn switch_points(module: &Module, points: &[u32]) {
+    let wanted = |number: u32| points.binary_search(&number).is_ok();
+    write((module.points, module.points_end), true, wanted);
+}
+
+/// Writes the instructions of some stubs.
+fn write(stubs: Stubs, on: bool, wanted: impl Fn(u32) -> bool) {
+    let each_stub = |action: &mut dyn FnMut(*mut Stub)| {
+        each_stub(stubs, |stub| {
+            // SAFETY: a stub of a loaded module.
+            if unsafe { (*stub).site() }.is_some_and(&wanted) {
+                action(stub);
+            }
+        });
+    };
     let (mut lowest, mut highest) = (usize::MAX, 0);
-    each_stub(module, |stub| {
+    each_stub(&mut |stub| {
         let site = address(stub);
         lowest = lowest.min(site);
         highest = highest.max(site + Stub::OFF.len());
@@ -21,7 +40,7 @@ pub fn switch(module: &Module, on: bool) {
     let start = lowest & !(PAGE - 1);
     let length = highest.next_multiple_of(PAGE) - start;
     protect(start, length, libc::PROT_READ | libc::PROT_WRITE);
-    each_stub(module, |stub| {
+    each_stub(&mut |stub| {
         // SAFETY: the module says that a replaceable instruction stands there,
         // and the pages have just been made writable.
         unsafe {
@@ -41,7 +60,7 @@ pub fn renumber(module: &Module, base: u32) {
         return;
     }
     protect(start, length, libc::PROT_READ | libc::PROT_WRITE);
-    each_stub(module, |stub| {
+    each_stub((module.stubs, module.stubs_end), |stub| {
         // SAFETY: the stub is one of the module's, whose pages have just been
         // made writable, and no reference to it is kept.
         unsafe { stub.write((*stub).renumbered(base)) };
@@ -56,9 +75,12 @@ fn address(stub: *const Stub) -> usize {
     (stub as usize).wrapping_add_signed(distance as isize)
 }
 
-fn each_stub(module: &Module, mut action: impl FnMut(*mut Stub)) {
-    let mut stub = module.stubs.cast_mut();
-    while stub.cast_const() < module.stubs_end {
+/// The first stub of a list, and the end of the list.
+type Stubs = (*const Stub, *const Stub);
+
+fn each_stub((first, end): Stubs, mut action: impl FnMut(*mut Stub)) {
+    let mut stub = first.cast_mut();
+    while stub.cast_const() < end {
         // SAFETY: the module's stubs lie between the two.
         unsafe {
             if (*stub).site().is_some() {

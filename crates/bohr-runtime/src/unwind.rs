@@ -94,6 +94,11 @@ impl Registers {
         }
     }
 
+    /// All of them.
+    pub fn values(&self) -> [u64; COUNT] {
+        self.values
+    }
+
     /// The program counter.
     pub fn instruction(&self) -> u64 {
         self.values[INSTRUCTION]

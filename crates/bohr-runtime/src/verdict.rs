@@ -13,7 +13,7 @@ use crate::{
     rewind, system,
     thread::{Life, Thread, Wait},
     trace::TRACER,
-    unwind, waiting,
+    unwind, waiting, watch,
 };
 use alloc::{format, string::String, vec::Vec};
 use bohr_event::{
@@ -196,6 +196,7 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
         left_out: gates::left_out(),
         passes: gates::passes(),
         probed: probe::seen(),
+        watched: watch::watched(),
     })
 }
 

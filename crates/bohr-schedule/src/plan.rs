@@ -9,6 +9,7 @@ use crate::{
     pct::Pct,
     pos::PartialOrderSampling,
     postponing::Postponing,
+    preempting::{Preempting, Preemption},
     replay::{Fidelity, Replay},
     report,
     restricted::Restricted,
@@ -63,6 +64,13 @@ pub enum Rule {
         preemptions: u32,
         /// The moments to draw from; one that comes twice is twice as likely.
         moments: Vec<Moment>,
+    },
+    /// Nobody is preempted, but here.
+    Preempting {
+        /// Where, and for whom.
+        points: Vec<Preemption>,
+        /// Whether accesses to memory count as points.
+        accesses: bool,
     },
 }
 
@@ -179,6 +187,7 @@ impl Plan {
             Rule::Sequential => Box::new(Sequential),
             Rule::Backward => Box::new(Backward),
             Rule::Slices { mean } => Box::new(Slices::new(seed, *mean)),
+            Rule::Preempting { points, accesses } => Box::new(Preempting::new(points, *accesses)),
             Rule::Systematic(branch) => Box::new(Systematic::new(branch)),
             Rule::Seldom {
                 preemptions,
@@ -243,6 +252,10 @@ mod tests {
                     thread: ThreadPath::MAIN.child(1),
                     events: 1,
                 }],
+            },
+            Rule::Preempting {
+                points: Vec::new(),
+                accesses: false,
             },
         ]
     }

@@ -4,8 +4,10 @@ mod comparing;
 mod files;
 mod likeness;
 mod report;
+mod reproduce;
 mod text;
 
+use crate::control::duration;
 use crate::outcome::{Failure, Outcome};
 use bohr_dump::{Dump, Loaded, loaded, unpack};
 use bohr_event::{Diagnosis, Fault};
@@ -13,8 +15,10 @@ use bohr_explore::likeness::Likeness;
 use files::Files;
 use report::Report;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The largest core that is read, unpacked.
 const LARGEST: u64 = 64 << 30;
@@ -26,13 +30,14 @@ Examples:
   bohr core core.1234
   bohr core core.1234.zst --program build/server --json
   bohr core core.1234 --against good.core
+  bohr core core.1234 --program build/server -o server.bohr -- --port 0
   bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
 
 Reads cores as the kernel and systemd leave them, packed or not, also such that
 were cut off. The program and its libraries are looked for where they were
 mapped from; separate debug files by build id under /usr/lib/debug and beside
-the program. Exit codes: 0 done, 2 bohr could not do it.")]
+the program. Exit codes: 0 done, 1 the failure was reproduced, 2 bohr could not do it.")]
 pub struct Args {
     /// The core file; packed by zstd, lz4 or gzip, or not at all.
     core: PathBuf,
@@ -43,9 +48,42 @@ pub struct Args {
     /// by the paths that lead to them.
     #[arg(long, value_name = "CORE")]
     against: Option<PathBuf>,
+    /// Search for a schedule that fails like the core, and write the bug here. The
+    /// program must have been built with --production, and gets the arguments behind --.
+    #[arg(
+        short,
+        long,
+        value_name = "BUG",
+        requires = "program",
+        conflicts_with = "against"
+    )]
+    output: Option<PathBuf>,
+    /// By what the search is guided.
+    #[arg(long, value_enum, default_value = "temporal")]
+    guide: reproduce::Guide,
+    /// Where threads may be preempted.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHERE",
+        default_value = "synchronisation"
+    )]
+    preempt: reproduce::Points,
+    /// Most preemptions of a run.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=2))]
+    preemptions: u32,
+    /// Give the search up after this time, as in 25s or 10m.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    time: Duration,
+    /// File that the program reads as its standard input.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
     /// One object on standard output; docs/json/core.md tells its fields.
     #[arg(long)]
     json: bool,
+    /// The program's arguments.
+    #[arg(last = true, value_name = "ARGS", requires = "output")]
+    arguments: Vec<OsString>,
 }
 
 /// A file that cannot be read.
@@ -64,6 +102,9 @@ impl Diagnosis for Unreadable {
 
 pub fn run(args: &Args) -> Outcome {
     let program = args.program.as_deref();
+    if let (Some(output), Some(program)) = (&args.output, program) {
+        return reproduced(args, output, program);
+    }
     match &args.against {
         Some(other) => {
             let comparison = comparing::compare(&args.core, other, program)?;
@@ -72,6 +113,22 @@ pub fn run(args: &Args) -> Outcome {
         None => tell(args, &examine(&args.core, program)?, text::text),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn reproduced(args: &Args, output: &Path, program: &Path) -> Outcome {
+    let told = reproduce::reproduce(&reproduce::Request {
+        core: &args.core,
+        program,
+        arguments: &args.arguments,
+        input: args.input.as_deref(),
+        guide: args.guide,
+        points: args.preempt,
+        preemptions: args.preemptions,
+        time: args.time,
+        output,
+    })?;
+    tell(args, &told, reproduce::text);
+    Ok(ExitCode::from(u8::from(told.reproduced)))
 }
 
 fn tell<T: Serialize>(args: &Args, content: &T, text: impl Fn(&T) -> String) {
@@ -90,8 +147,16 @@ fn opened<R>(
     program: Option<&Path>,
     action: impl FnOnce(&Dump<'_>, &[Loaded<'_>], &Files) -> R,
 ) -> Result<R, Failure> {
-    let bytes = read(core)?;
-    let bytes = unpack(&bytes, LARGEST)?;
+    opened_bytes(&read(core)?, program, action)
+}
+
+/// The same of the bytes of a core.
+fn opened_bytes<R>(
+    bytes: &[u8],
+    program: Option<&Path>,
+    action: impl FnOnce(&Dump<'_>, &[Loaded<'_>], &Files) -> R,
+) -> Result<R, Failure> {
+    let bytes = unpack(bytes, LARGEST)?;
     let mut dump = Dump::read(&bytes)?;
     let files = Files::find(&dump, program)?;
     let objects = loaded::load(&mut dump, &files.available())?;

@@ -141,6 +141,7 @@ fn plan(args: &Args) -> Hunt {
         ways: None,
         checkpoints: !args.no_checkpoints,
         rewind: !args.no_rewind,
+        listed: None,
     }
 }
 

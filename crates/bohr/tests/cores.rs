@@ -146,3 +146,49 @@ fn what_is_no_core() {
     let messages = folder.bohr(&["core", "nothing"]).expect(2).messages();
     assert!(messages.contains("nothing cannot be read"), "{messages}");
 }
+
+/// What a program built for production left becomes a bug file: the failure's index to
+/// the iteration, the variable that differs, and a schedule at one of the first tries.
+#[test]
+fn a_core_becomes_a_schedule_that_fails_like_it() {
+    let folder = Folder::empty();
+    folder.build("reset_flag", &["--production", "-O2"]);
+    crash(&folder, "");
+    let reproduce = |more: &[&str]| {
+        let words = ["core", "left.core", "--program", "./program", "--json"];
+        let words = [&words[..], &["-o", "bug"], more].concat();
+        folder.bohr(&words).expect(1).json()
+    };
+    let told = reproduce(&[]);
+    assert_eq!(told["thread"], "0:1");
+    assert_eq!(told["alignment"], "closest");
+    let index = told["index"].as_array().expect("a list").iter();
+    let index: Vec<&str> = index.filter_map(|line| line.as_str()).collect();
+    let third = index.iter().any(|line| line.starts_with("iteration 3 of "));
+    assert!(third, "{index:?}");
+    let called = |line: &&str| line.starts_with("use, called at ");
+    assert!(index.iter().any(called), "{index:?}");
+    let critical = told["critical"].as_array().expect("a list").iter();
+    let critical: Vec<&str> = critical.filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(critical, ["is_null"]);
+    let guided = told["tries"].as_u64().expect("a number");
+    assert!(guided <= 3, "{told}");
+    folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
+    let plain = reproduce(&["--guide", "none"])["tries"].as_u64();
+    assert!(plain > Some(2 * guided), "{plain:?} against {guided}");
+}
+
+/// A core of a build without marks is refused, with what can be done.
+#[test]
+fn a_core_of_an_ordinary_build_cannot_be_aligned() {
+    let folder = Folder::empty();
+    folder.build("reset_flag", &["-O2"]);
+    crash(&folder, "");
+    let words = ["core", "left.core", "--program", "./program", "-o", "bug"];
+    let messages = folder.bohr(&words).expect(2).messages();
+    assert!(
+        messages.contains("was not built for production"),
+        "{messages}"
+    );
+    assert!(messages.contains("bohr hunt --like"), "{messages}");
+}

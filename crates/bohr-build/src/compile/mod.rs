@@ -8,7 +8,7 @@
 mod arguments;
 
 use crate::error::BuildError;
-use crate::link::REAL_LINKER;
+use crate::link::{REAL_LINKER, production};
 use crate::links::PrivateLinks;
 use crate::tool::Tool;
 use crate::{process, response, toolchain};
@@ -44,8 +44,12 @@ fn level_attribute(level: Level) -> [String; 4] {
 /// Becomes clang or clang++.
 pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let clang = toolchain::clang(tool == Tool::Cxx)?;
-    let request = Request::read(&response::expand(arguments));
+    let (arguments, for_production) = production::option(arguments);
+    let request = Request::read(&response::expand(&arguments));
     let mut command = Command::new(clang);
+    if for_production {
+        command.env(production::VARIABLE, "1");
+    }
     let linker = linker_of(&request);
     let quiet = request.fat_objects || linker.is_some();
     command.args(quiet.then_some("--start-no-unused-arguments"));
@@ -61,7 +65,7 @@ pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildE
         command.arg(option).env(REAL_LINKER, linker);
     }
     command.args(quiet.then_some("--end-no-unused-arguments"));
-    command.args(without_linker_path(arguments, &request));
+    command.args(without_linker_path(&arguments, &request));
     Err(process::replace(command))
 }
 

@@ -14,6 +14,7 @@ mod dynamic;
 mod object_file;
 mod options;
 pub(crate) mod origin;
+pub(crate) mod production;
 mod trace;
 
 use crate::error::BuildError;
@@ -55,10 +56,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     if request.own_map {
         forward(&trace.map);
     }
-    if output.status.success()
-        && let Err(error) = add_bundle(request, &linker, &trace.inputs)
-    {
-        warn(&error);
+    if output.status.success() {
+        let path = request.output.clone();
+        match add_bundle(request, &linker, &trace.inputs) {
+            Ok(Some(bundle)) if production::is_wanted() => production::replace(&path, &bundle)?,
+            Ok(_) => {}
+            Err(error) => warn(&error),
+        }
     }
     Ok(process::exit_code(output.status))
 }
@@ -93,23 +97,25 @@ fn warn(error: &BuildError) {
     eprintln!("{text}");
 }
 
+/// The bundle that was added; `None` where there is no program to add it to.
 fn add_bundle(
     request: Request,
     linker: &Path,
     inputs: &[trace::TracedInput],
-) -> Result<(), BuildError> {
+) -> Result<Option<Vec<u8>>, BuildError> {
     let path = request.output.clone();
     // Configure scripts link to /dev/null.
     if !fs::metadata(&path).is_ok_and(|data| data.is_file()) {
-        return Ok(());
+        return Ok(None);
     }
     let program = fs::read(&path).map_err(BuildError::file("read", &path))?;
     if !program.starts_with(b"\x7fELF") {
-        return Ok(());
+        return Ok(None);
     }
     let bundle = collect::bundle(request, linker, inputs, &program)?;
     let attachment = attach(&program, &bundle).map_err(BuildError::bundle(&path))?;
-    write_in_place(&path, &attachment).map_err(BuildError::file("write", &path))
+    write_in_place(&path, &attachment).map_err(BuildError::file("write", &path))?;
+    Ok(Some(bundle))
 }
 
 /// The header goes last: until then the file is what the linker left.

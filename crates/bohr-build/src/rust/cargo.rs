@@ -6,6 +6,7 @@
 
 use super::USER_WRAPPER;
 use crate::error::BuildError;
+use crate::link::production;
 use crate::links::PrivateLinks;
 use crate::{process, toolchain};
 use std::env;
@@ -27,7 +28,11 @@ pub(crate) fn cargo(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let links = PrivateLinks::open()?;
     let wrapper = links.path("bohr-rustc");
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let (arguments, for_production) = production::option(arguments);
     command.args(arguments);
+    if for_production {
+        command.env(production::VARIABLE, "1");
+    }
     if let Some(users) = users_wrapper().filter(|users| *users != wrapper.as_os_str()) {
         command.env(USER_WRAPPER, users);
     }

@@ -15,8 +15,8 @@ use super::level;
 use super::unit::{Treatment, Unit};
 use super::{USER_LINKER, USER_WRAPPER};
 use crate::error::BuildError;
-use crate::link::REAL_LINKER;
 use crate::link::origin::SCRATCH;
+use crate::link::{REAL_LINKER, production};
 use crate::links::PrivateLinks;
 use crate::process;
 use crate::toolchain::LLVM_MAJOR;
@@ -75,9 +75,13 @@ fn describe_version(mut command: Command) -> Result<ExitCode, BuildError> {
     let mut text = output.stdout;
     check_llvm(command.get_program(), &String::from_utf8_lossy(&text))?;
     let own = format!(
-        "bohr: {}, bundles of format {}\n",
+        "bohr: {}, bundles of format {}{}\n",
         env!("CARGO_PKG_VERSION"),
-        FormatVersion::CURRENT
+        FormatVersion::CURRENT,
+        match production::is_wanted() {
+            true => ", for production",
+            false => "",
+        }
     );
     text.extend_from_slice(own.as_bytes());
     // cargo reports an answer that did not arrive.

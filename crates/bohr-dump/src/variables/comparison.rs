@@ -10,13 +10,14 @@
 
 use super::{
     Information, Value,
+    globals::Global,
     scopes::Held,
     types::{Member, Shape, TypeId},
     values::{Reader, Unknown},
 };
 use crate::{Frame, Memory};
 use serde::Serialize;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Pointers that are followed one after the other.
 const DEEPEST: usize = 64;
@@ -24,6 +25,19 @@ const DEEPEST: usize = 64;
 const MOST_ELEMENTS: u64 = 4096;
 /// Values that are compared in all.
 const MOST_VALUES: u64 = 5_000_000;
+/// Types of the C library whose content is its own.
+const SYNCHRONISATION: [&str; 9] = [
+    // C++ calls them so.
+    "__native_type",
+    "__gthread_mutex_t",
+    "__gthread_cond_t",
+    "pthread_mutex_t",
+    "pthread_cond_t",
+    "pthread_rwlock_t",
+    "pthread_barrier_t",
+    "pthread_spinlock_t",
+    "sem_t",
+];
 /// Bytes of a text.
 const LONGEST_TEXT: usize = 4096;
 
@@ -47,6 +61,11 @@ pub struct Difference {
     pub left: Value,
     /// And on the other.
     pub right: Value,
+    /// Where it lies on the other side, and its bytes there; `None` in registers.
+    #[serde(skip)]
+    pub place: Option<(u64, u64)>,
+    /// Whether others can reach it: it is global, or something points to it.
+    pub shared: bool,
 }
 
 /// What came of it.
@@ -54,6 +73,8 @@ pub struct Difference {
 pub struct Comparison {
     /// Values that were compared.
     pub values: u64,
+    /// Those of them that others can reach.
+    pub shared: u64,
     /// Those that differ, in the order of their paths' roots.
     pub differences: Vec<Difference>,
     /// Whether there was more to compare than was.
@@ -61,7 +82,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares two states of the same build.
+    /// Compares two states of the same sources, locks and the like left out. Types are those of the left side;
+    /// variables are found on the right side by their names.
     #[must_use]
     pub fn of<'v, 'd>(left: Side<'v, 'd>, right: Side<'v, 'd>) -> Comparison {
         let mut comparer = Comparer {
@@ -71,11 +93,16 @@ impl Comparison {
             waiting: VecDeque::new(),
             result: Comparison::default(),
         };
+        let others = Globals::of(right.information);
         for global in left.information.globals() {
-            let bias = [left, right].map(|side| side.information.bias);
+            let Some(other) = others.like(&global, left.information) else {
+                continue;
+            };
+            let address =
+                |address: u64, side: Side<'_, '_>| address.wrapping_add(side.information.bias);
             comparer.waiting.push_back(Pair {
                 kind: global.kind,
-                addresses: bias.map(|bias| global.address.wrapping_add(bias)),
+                addresses: [address(global.address, left), address(other, right)],
                 path: global.name,
                 depth: 0,
             });
@@ -85,6 +112,40 @@ impl Comparison {
             comparer.compare_pair(&pair);
         }
         comparer.result
+    }
+}
+
+/// The global variables of one side, by name.
+struct Globals {
+    by_name: HashMap<String, Vec<(u64, String)>>,
+}
+
+impl Globals {
+    fn of(information: &Information<'_>) -> Globals {
+        let mut by_name: HashMap<String, Vec<(u64, String)>> = HashMap::new();
+        for global in information.globals() {
+            let kind = information.resolve(global.kind).map(|kind| kind.name);
+            let entry = (global.address, kind.unwrap_or_default());
+            by_name.entry(global.name).or_default().push(entry);
+        }
+        Globals { by_name }
+    }
+
+    /// Where the variable is that another side's is. Of several with its name and
+    /// type, the one at its address: both sides are of one build then, or nobody
+    /// knows which is which.
+    fn like(&self, global: &Global, information: &Information<'_>) -> Option<u64> {
+        let kind = information.resolve(global.kind).map(|kind| kind.name);
+        let kind = kind.unwrap_or_default();
+        let alike = self.by_name.get(&global.name)?.iter();
+        let alike: Vec<u64> = alike
+            .filter(|(_, other)| *other == kind)
+            .map(|&(address, _)| address)
+            .collect();
+        match alike[..] {
+            [only] => Some(only),
+            _ => alike.into_iter().find(|&address| address == global.address),
+        }
     }
 }
 
@@ -148,7 +209,13 @@ impl<'v, 'd> Comparer<'v, 'd> {
             }
             let others = right.information.held(others, right.memory);
             for held in left.information.held(own, left.memory) {
-                let same = |other: &&Held| other.name == held.name && other.kind == held.kind;
+                let kind = |side: &Side<'_, '_>, held: &Held| {
+                    let kind = side.information.resolve(held.kind);
+                    kind.map(|kind| kind.name)
+                };
+                let own_kind = kind(&left, &held);
+                let same =
+                    |other: &&Held| other.name == held.name && kind(&right, other) == own_kind;
                 let other = others.iter().find(same).map(|other| &other.bytes);
                 if let (Ok(one), Some(Ok(other))) = (&held.bytes, other) {
                     let function = function.as_deref().unwrap_or("?");
@@ -187,6 +254,8 @@ impl<'v, 'd> Comparer<'v, 'd> {
         };
         let bytes = content.bytes;
         match &kind.shape {
+            // Owners are numbers of the kernel, and waiters come and go.
+            _ if SYNCHRONISATION.contains(&kind.name.as_str()) => {}
             Shape::Structure(members) => {
                 let place = content.addresses.map(|addresses| (kind.id, addresses));
                 if place.is_none_or(|place| self.seen.insert(place)) {
@@ -203,7 +272,7 @@ impl<'v, 'd> Comparer<'v, 'd> {
                 };
                 let case = number(0);
                 if case != number(1) {
-                    return self.differ(id, bytes, path);
+                    return self.differ(id, content, path);
                 }
                 let same = cases.iter().find(|one| one.discriminant == case);
                 let other = || cases.iter().find(|one| one.discriminant.is_none());
@@ -214,18 +283,23 @@ impl<'v, 'd> Comparer<'v, 'd> {
             Shape::Array { element, count } => {
                 self.compare_elements(*element, count.unwrap_or(0), content, path, depth);
             }
-            Shape::Pointer(target) => self.follow(id, *target, bytes, path, depth),
+            Shape::Pointer(target) => self.follow(id, *target, content, path, depth),
             _ => {
                 let size = kind.size as usize;
                 let (Some(one), Some(other)) = (bytes[0].get(..size), bytes[1].get(..size)) else {
                     return;
                 };
-                self.result.values += 1;
+                self.count(content);
                 if one != other {
-                    self.differ(id, bytes, path);
+                    self.differ(id, content, path);
                 }
             }
         }
+    }
+
+    fn count(&mut self, content: Content<'_>) {
+        self.result.values += 1;
+        self.result.shared += u64::from(content.addresses.is_some());
     }
 
     fn compare_elements(
@@ -262,11 +336,12 @@ impl<'v, 'd> Comparer<'v, 'd> {
             if member.bits.is_some() {
                 let number = |side: usize| self.reader(side).number(member, content.bytes[side]);
                 let pair = (number(0), number(1));
-                self.result.values += 1;
+                self.count(content);
                 if let (Some(one), Some(other)) = pair
                     && one != other
                 {
-                    self.note(&path, Value::Unsigned(one), Value::Unsigned(other));
+                    let place = content.addresses.map(|addresses| (addresses[1], 8));
+                    self.note(&path, Value::Unsigned(one), Value::Unsigned(other), place);
                 }
                 continue;
             }
@@ -280,15 +355,16 @@ impl<'v, 'd> Comparer<'v, 'd> {
         &mut self,
         id: TypeId,
         target: Option<TypeId>,
-        bytes: [&[u8]; 2],
+        content: Content<'_>,
         path: &str,
         depth: usize,
     ) {
+        let bytes = content.bytes;
         let address = |side: usize| bytes[side].first_chunk().copied().map(u64::from_le_bytes);
         let (Some(one), Some(other)) = (address(0), address(1)) else {
             return;
         };
-        self.result.values += 1;
+        self.count(content);
         let state = |address: u64, memory: &Memory<'_>| match address {
             0 => Points::Nowhere,
             _ if memory.is_known(address) => Points::Somewhere,
@@ -296,7 +372,7 @@ impl<'v, 'd> Comparer<'v, 'd> {
         };
         let here = state(one, self.left.memory);
         if here != state(other, self.right.memory) {
-            return self.differ(id, bytes, path);
+            return self.differ(id, content, path);
         }
         let target = target.filter(|_| here == Points::Somewhere);
         let Some(kind) = target.and_then(|target| self.left.information.resolve(target)) else {
@@ -305,7 +381,7 @@ impl<'v, 'd> Comparer<'v, 'd> {
         match kind.shape {
             Shape::Character if kind.size == 1 => {
                 if text(self.left.memory, one) != text(self.right.memory, other) {
-                    self.differ(id, bytes, path);
+                    self.differ(id, content, path);
                 }
             }
             _ if depth == DEEPEST => self.result.cut_short = true,
@@ -328,32 +404,36 @@ impl<'v, 'd> Comparer<'v, 'd> {
         }
     }
 
+    /// Reads what lies on one side; types are the left side's.
     fn reader(&self, side: usize) -> Reader<'v, 'd> {
-        match side {
-            0 => Reader {
-                information: self.left.information,
-                memory: self.left.memory,
-            },
-            _ => Reader {
-                information: self.right.information,
-                memory: self.right.memory,
-            },
+        Reader {
+            information: self.left.information,
+            memory: [self.left, self.right][side].memory,
         }
     }
 
-    fn differ(&mut self, id: TypeId, bytes: [&[u8]; 2], path: &str) {
+    fn differ(&mut self, id: TypeId, content: Content<'_>, path: &str) {
+        let bytes = content.bytes;
         let value = |side: usize| match bytes[side].is_empty() {
             true => Value::Unknown(Unknown::Memory),
             false => self.reader(side).value(id, bytes[side]),
         };
         let (left, right) = (value(0), value(1));
-        self.note(path, left, right);
+        let size = self.left.information.resolve(id);
+        let size = size.map_or(1, |kind| kind.size);
+        let place = content.addresses.map(|addresses| (addresses[1], size));
+        self.note(path, left, right, place);
     }
 
-    fn note(&mut self, path: &str, left: Value, right: Value) {
+    fn note(&mut self, path: &str, left: Value, right: Value, place: Option<(u64, u64)>) {
         let path = path.replace("->.", "->");
-        let difference = Difference { path, left, right };
-        self.result.differences.push(difference);
+        self.result.differences.push(Difference {
+            path,
+            left,
+            right,
+            place,
+            shared: place.is_some(),
+        });
     }
 }
 

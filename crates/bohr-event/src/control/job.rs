@@ -1,6 +1,6 @@
 //! What the explorer wants run, and how.
 
-use super::{Omissions, Probes};
+use super::{Omissions, Probes, Watch};
 use crate::MemoryModel;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ pub struct Job {
     pub without: Omissions,
     /// Of which moments the runs keep the stack.
     pub probes: Probes,
+    /// The thread that is watched on its way somewhere.
+    pub watch: Option<Watch>,
     /// For a search, whose next plans will begin like this one: where a run stays
     /// as a template for itself and for those.
     pub checkpoints: Checkpoints,

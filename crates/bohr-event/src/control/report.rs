@@ -1,6 +1,6 @@
 //! What the runtime tells about the runs it made.
 
-use super::{Passes, Probed};
+use super::{Passes, Probed, Watched};
 use crate::{EventKind, FailureKind, Operation, PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -129,6 +129,8 @@ pub struct Detail {
     pub passes: Vec<Passes>,
     /// What the job's probes have seen.
     pub probed: Probed,
+    /// How far the thread came that the job has watched.
+    pub watched: Option<Watched>,
 }
 
 /// One executed event.

@@ -76,7 +76,7 @@ impl<'a> Agenda<'a> {
             book: Mutex::new(Book {
                 next_run: 0,
                 next_batch: 0,
-                source: Source::new(hunt.strategy, hunt.first_seed()),
+                source: Source::new(hunt.strategy, hunt.first_seed(), hunt.listed.clone()),
                 finished: BTreeMap::new(),
                 recorded: 0,
                 record: Record::default(),

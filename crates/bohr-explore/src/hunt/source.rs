@@ -5,7 +5,7 @@ use crate::knowledge::Knowledge;
 use crate::strategy_name::StrategyName;
 use bohr_event::ThreadPath;
 use bohr_event::control::Step;
-use bohr_schedule::search::Search;
+use bohr_schedule::search::{Listed, Search};
 use bohr_schedule::{Plan, Rule};
 use std::collections::VecDeque;
 
@@ -64,8 +64,9 @@ pub(super) struct Searching {
 }
 
 impl Source {
-    pub fn new(strategy: StrategyName, seed: u64) -> Source {
-        match strategy.search(seed) {
+    pub fn new(strategy: StrategyName, seed: u64, listed: Option<Vec<Plan>>) -> Source {
+        let listed = listed.map(|plans| Box::new(Listed::new(plans)) as Box<dyn Search + Send>);
+        match listed.or_else(|| strategy.search(seed)) {
             Some(search) => Source::Search(Searching {
                 strategy,
                 search,
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_batch_waits_for_the_lessons_before_it() {
-        let mut source = Source::new(StrategyName::Mixed, 1);
+        let mut source = Source::new(StrategyName::Mixed, 1, None);
         assert!(matches!(source.next(0, 5), Next::Ready(5, ..)));
         assert!(matches!(source.next(1, 5), Next::Later));
         source.learn_lesson(&[], &[]);
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_generation_waits_for_all_reports_of_the_last() {
-        let mut source = Source::new(StrategyName::Feedback, 1);
+        let mut source = Source::new(StrategyName::Feedback, 1, None);
         let mut handed_out = 0;
         while matches!(source.next(0, 1), Next::Ready(1, ..)) {
             handed_out += 1;

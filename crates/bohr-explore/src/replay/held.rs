@@ -61,7 +61,7 @@ pub fn hold(
 }
 
 /// Waits until a run of the template has stopped, and has it debugged.
-fn watch(template: Pid, ended: &AtomicBool, debug: impl FnOnce(Pid)) -> bool {
+pub(crate) fn watch(template: Pid, ended: &AtomicBool, debug: impl FnOnce(Pid)) -> bool {
     while !ended.load(Ordering::Relaxed) {
         if let Some(run) = stopped_child(template) {
             debug(run);

@@ -1,4 +1,4 @@
-//! `bohr-lower PROGRAM DIRECTORY [--profile control|path] [--hook shared|all] [--plain]`: makes a
+//! `bohr-lower PROGRAM DIRECTORY [--profile NAME] [--hook shared|all] [--plain]`: makes a
 //! profile of a program that was built with bohr.
 //!
 //! It is a program of its own so that LLVM, which ends the process when it meets
@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: bohr-lower PROGRAM DIRECTORY [--profile control|path] [--hook shared|all] [--plain]";
+const USAGE: &str = "usage: bohr-lower PROGRAM DIRECTORY \
+    [--profile control|path|alignment|production] [--hook shared|all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
@@ -59,9 +59,12 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--profile" => match arguments.next().as_deref() {
                 Some("control") => {}
                 Some("path") => hooks = HookChoice::Paths,
+                Some("alignment") => hooks = HookChoice::Points,
+                Some("production") => hooks = HookChoice::Production,
                 other => {
                     return Err(format!(
-                        "there is no profile {other:?}; there are: control, path"
+                        "there is no profile {other:?}; there are: control, path, alignment, \
+                         production"
                     ));
                 }
             },

@@ -9,9 +9,10 @@ mod numbered;
 pub(crate) mod phi;
 pub(crate) mod question;
 
-pub use numbered::Numbered;
+pub use numbered::{Numbered, NumberedFunction};
+pub(crate) use phi::users_of;
 
-use bohr_program::{Gates, LeavesOut, LocationNumber, Program};
+use bohr_program::{Gates, LeavesOut, Program};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use question::Questions;
@@ -102,21 +103,11 @@ pub fn reported(program: &Program, gates: &Gates) -> (Vec<ReportedGate>, Vec<Ung
         name: name(gate.function),
         place: gate
             .location(program)
-            .map(|location| place(program, location)),
+            .map(|location| program.line(location)),
     });
     let shut = gates.shut.iter().map(|shut| Ungated {
         name: name(shut.function),
         reason: shut.reason.to_string(),
     });
     (found.collect(), shut.collect())
-}
-
-fn place(program: &Program, location: LocationNumber) -> String {
-    let mut location = &program.locations[location];
-    while let Some(outer) = location.inlined_at.expand() {
-        location = &program.locations[outer];
-    }
-    let file = program.scopes[location.scope].file.expand();
-    let file = file.map_or("?", |file| &program.texts[program.files[file].path]);
-    format!("{file}:{}", location.line)
 }

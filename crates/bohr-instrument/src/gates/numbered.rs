@@ -48,6 +48,14 @@ impl Numbered {
         Numbered(functions.collect())
     }
 
+    /// A function, if it has a body.
+    pub(crate) fn function_if_defined(
+        &mut self,
+        number: FunctionNumber,
+    ) -> Option<&mut NumberedFunction> {
+        self.0.get_mut(number.index())
+    }
+
     /// A function with a body.
     pub(crate) fn function(&mut self, number: FunctionNumber) -> &mut NumberedFunction {
         &mut self.0[number.index()]
@@ -55,7 +63,12 @@ impl Numbered {
 }
 
 impl NumberedFunction {
-    pub(super) fn block(&self, number: BlockNumber) -> LLVMBasicBlockRef {
+    /// The function itself.
+    pub(crate) fn value(&self) -> LLVMValueRef {
+        self.value
+    }
+
+    pub(crate) fn block(&self, number: BlockNumber) -> LLVMBasicBlockRef {
         self.blocks[number.index()]
     }
 
@@ -69,13 +82,13 @@ impl NumberedFunction {
     }
 
     /// Whether a block, old or new, belongs to a loop.
-    pub(super) fn is_in(&self, block: LLVMBasicBlockRef, shape: &Loop) -> bool {
+    pub(crate) fn is_in(&self, block: LLVMBasicBlockRef, shape: &Loop) -> bool {
         let origin = self.origin.get(&block);
         origin.is_some_and(|number| shape.contains(*number))
     }
 
     /// Notes that a new block belongs to where `number` is.
-    pub(super) fn adopt(&mut self, block: LLVMBasicBlockRef, number: BlockNumber) {
+    pub(crate) fn adopt(&mut self, block: LLVMBasicBlockRef, number: BlockNumber) {
         self.origin.insert(block, number);
     }
 }

@@ -5,10 +5,12 @@ mod region;
 mod repetitive;
 mod shortcut;
 mod show;
+mod tally;
 mod variable;
 
 pub use repetitive::{Counter, Irregularity};
 pub use shortcut::{Refusal, Shortcut, Test};
+pub use tally::{Tallied, Tally, left_name, mark_name, tallies, tally_mark, tally_name};
 pub use variable::{Induction, Place, Step as InductionStep};
 
 use crate::flow::FunctionFlow;

@@ -118,6 +118,12 @@ pub unsafe extern "C" fn fence() {
     naked_asm!(slow_path!("{slow}"), vectors = sym VECTORS, slow = sym super::slow_fence)
 }
 
+/// Control comes to a point that is watched.
+#[unsafe(naked)]
+pub unsafe extern "C" fn point() {
+    naked_asm!(slow_path!("{slow}"), vectors = sym VECTORS, slow = sym super::slow_point)
+}
+
 /// Tells where the next interposed call comes from.
 #[unsafe(naked)]
 pub unsafe extern "C" fn call() {

@@ -172,6 +172,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         rewind: true,
         without: Omissions::default(),
         probes: Probes::default(),
+        watch: None,
         checkpoints: Checkpoints::Never,
     }
 }

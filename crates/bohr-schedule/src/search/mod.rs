@@ -3,9 +3,11 @@
 
 mod depth_first;
 mod feedback;
+mod listed;
 
 pub use depth_first::DepthFirst;
 pub use feedback::FeedbackSearch;
+pub use listed::Listed;
 
 use crate::Plan;
 

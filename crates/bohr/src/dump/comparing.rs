@@ -1,6 +1,6 @@
 //! Two cores of one program, compared: what is not as it was in the good one.
 
-use super::opened;
+use super::{opened, opened_bytes};
 use crate::outcome::Failure;
 use bohr_dump::variables::{Comparison, Information, Sections, Side};
 use bohr_dump::{Dump, Frame, Loaded, Stacks, loaded};
@@ -66,6 +66,56 @@ pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comp
             ))
         })?
     })?
+}
+
+/// Compares a core with the state of another build of the same sources, by the frames
+/// that both have in the program itself.
+pub fn compare_states(
+    core: &Path,
+    program: &Path,
+    state: &[u8],
+    state_program: &Path,
+) -> Result<Comparison, Failure> {
+    opened(core, Some(program), |left, left_objects, _| {
+        opened_bytes(state, Some(state_program), |right, right_objects, _| {
+            let own = program_of(left, left_objects, core)?;
+            let others = program_of(right, right_objects, state_program)?;
+            let sections = [Sections::of(own), Sections::of(others)];
+            let information = [
+                Information::read(&sections[0], own.bias),
+                Information::read(&sections[1], others.bias),
+            ];
+            let frames = own_frames(left, left_objects, own, &information[0]);
+            let other_frames = own_frames(right, right_objects, others, &information[1]);
+            Ok(Comparison::of(
+                Side {
+                    information: &information[0],
+                    memory: &left.memory,
+                    frames: &frames,
+                },
+                Side {
+                    information: &information[1],
+                    memory: &right.memory,
+                    frames: &other_frames,
+                },
+            ))
+        })?
+    })?
+}
+
+/// The frames of the first thread that are in what the program's author wrote.
+fn own_frames(
+    dump: &Dump<'_>,
+    objects: &[Loaded<'_>],
+    own: &Loaded<'_>,
+    information: &Information<'_>,
+) -> Vec<Frame> {
+    let stacks = Stacks::new(&dump.memory, objects);
+    let frames = stacks.of(&dump.threads[0].registers).into_iter();
+    frames
+        .filter(|frame| own.range.contains(&frame.instruction()))
+        .filter(|frame| !information.calls(frame).is_empty())
+        .collect()
 }
 
 fn program_of<'o, 'a>(

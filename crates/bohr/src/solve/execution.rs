@@ -43,6 +43,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         ways: Some(ways),
         checkpoints: true,
         rewind: true,
+        listed: None,
     };
     let bar = budget_bar(plan.budget);
     let result = hunt(subject, &plan, interrupted, &mut |progress| {
