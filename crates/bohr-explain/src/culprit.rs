@@ -59,6 +59,8 @@ pub(crate) struct Surroundings<'a> {
     pub thread: &'a ThreadPath,
     /// Events of the thread up to the one that opens the window.
     pub opened: u64,
+    /// Events of the thread up to where it was interrupted.
+    pub interrupted: u64,
     /// The events of others that are needed.
     pub between: std::ops::Range<usize>,
     /// What the interrupted thread does from its window on: its own events, or
@@ -90,10 +92,19 @@ impl Conflict {
 impl Surroundings<'_> {
     /// The best explanation, if there is one.
     pub fn culprit(&self) -> Option<Culprit> {
-        let before = self.before();
-        let left = self.conflicts(&before, true);
+        let mut before = self.before(self.opened);
+        let mut left = self.conflicts(&before, true);
         let right = self.conflicts(&self.after, false);
-        let named = match self.one_variable(&left, &right, &before) {
+        let mut one = self.one_variable(&left, &right, &before);
+        if one.is_none() {
+            // Another way to fail may have hidden where the window really opens.
+            let inside = self.before(self.interrupted);
+            let conflicts = self.conflicts(&inside, true);
+            if let Some(closer) = self.one_variable(&conflicts, &right, &inside) {
+                (before, left, one) = (inside, conflicts, Some(closer));
+            }
+        }
+        let named = match one {
             Some((first, second)) => [Some(first), Some(second)],
             None => [left.first().copied(), right.first().copied()],
         };
@@ -297,10 +308,9 @@ impl Surroundings<'_> {
         boundary.next().map_or(own.len(), |(position, _)| position)
     }
 
-    /// The events of the interrupted thread up to the one that opens the window,
-    /// the last first.
-    fn before(&self) -> Vec<Moment> {
-        let numbers = (self.opened.saturating_sub(REACH as u64)..self.opened).rev();
+    /// The first so many events of the interrupted thread, the last of them first.
+    fn before(&self, end: u64) -> Vec<Moment> {
+        let numbers = (end.saturating_sub(REACH as u64)..end).rev();
         numbers
             .filter_map(|number| self.directory.moment(self.thread, number))
             .collect()

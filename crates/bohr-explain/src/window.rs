@@ -128,6 +128,7 @@ fn window<E: Experimenter>(
         directory,
         thread,
         opened: first,
+        interrupted: executed,
         between,
         after: late.after,
         importance: &|operation| experimenter.importance(operation),

@@ -77,7 +77,7 @@ pub(crate) fn preemptive(
         let mut after = after.filter(|run| !owners.contains_key(&run.thread));
         let is_switch = buffers.owner(chain).is_none()
             && after.next().is_some_and(|run| run.thread != done.thread);
-        let could = match next {
+        let could = || match next {
             Some(event) => {
                 let ready = || progress.is_ready(chain, graph);
                 !world.waits(&steps[event as usize].operation, chain, ready)
@@ -86,7 +86,7 @@ pub(crate) fn preemptive(
                 step.thread == done.thread && !world.waits(&step.operation, chain, || false)
             }),
         };
-        if is_switch && could {
+        if is_switch && could() {
             found.push(position);
         }
     }
@@ -173,7 +173,8 @@ impl Progress {
     }
 
     fn is_ready(&self, chain: Chain, graph: &Graph) -> bool {
-        run(graph, &self.nodes, chain, graph.length(chain)) > self.nodes[chain.position()]
+        let node = self.nodes[chain.position()];
+        run(graph, &self.nodes, chain, graph.length(chain).min(node + 1)) > node
     }
 }
 

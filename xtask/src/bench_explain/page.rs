@@ -15,7 +15,7 @@ const MOST_MILLISECONDS: u64 = 1000;
 const SECONDS: u32 = 20;
 
 /// An exhibit with these arguments fails after about a thousand events.
-const EXHIBIT: (&str, &[u64]) = ("account", &[4, 20]);
+const EXHIBIT: (&str, &[u64]) = ("account", &[4, 60]);
 
 /// What a page says about itself.
 const READY: &str = "Number(document.documentElement.dataset.ready)";
