@@ -252,14 +252,14 @@ impl Surroundings<'_> {
         overlap(one, &self.after[second.own].operation)
     }
 
-    /// Whether no serial order explains three accesses to one variable.
+    /// Whether no serial order explains three accesses to one variable. Of a lock,
+    /// those to what it guards decide.
     fn is_unserial(&self, first: &Conflict, second: &Conflict, before: &[Moment]) -> bool {
-        let writes = |operation: &Operation| operation.kind != EventKind::Read;
-        let one = writes(&before[first.own].operation);
-        let two = writes(&self.after[second.own].operation);
-        let between = writes(&self.directory.run.steps[first.other].operation);
+        let writes = |moment: &Moment| moment.operation.kind != EventKind::Read;
+        let (one, between) = self.seen(before, *first, true);
+        let (two, _) = self.seen(&self.after, *second, false);
         matches!(
-            (one, between, two),
+            (writes(&one), writes(&between), writes(&two)),
             (false, true, _) | (true, true, false) | (true, false, true)
         )
     }
