@@ -214,15 +214,16 @@ impl Surroundings<'_> {
     /// That memory ends is of no importance to those who came before.
     fn conflict(&self, own: &Operation, event: usize, left: bool) -> bool {
         let other = &self.directory.run.steps[event].operation;
-        if self.directory.run.path(event) == self.thread {
-            return false;
-        }
         let kinds = [own.kind, other.kind];
         let data = kinds.iter().all(|kind| kind.is_access());
         let ends = !left && own.kind.is_access() && other.kind == EventKind::Free;
         let locks = kinds.iter().all(|kind| *kind == EventKind::Acquire);
         let changes = kinds.iter().any(|kind| *kind != EventKind::Read);
-        (data || ends || locks) && changes && overlap(own, other)
+        // Paths are compared last: it takes longest.
+        (data || ends || locks)
+            && changes
+            && overlap(own, other)
+            && self.directory.run.path(event) != self.thread
     }
 
     /// One variable on both sides, if it explains about as well as the best two.
