@@ -46,6 +46,7 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
         sites: sites.infos().collect(),
         gates: gates.gates.len() as u32,
         vectors: Vectors::Sse,
+        profile: bohr_event::abi::Profile::Control,
     };
     let machine = target_machine(RelocMode::Static, Level::Default).expect("x86-64");
     let diagnostics = Diagnostics::collect(&context);
