@@ -99,7 +99,7 @@ static void finish(void) {
 void __bohr_register(struct module *m) {
   module = m;
   check(m->magic == 0x646f6d2d72686f62, "the module has no magic");
-  check(m->abi == 5 && m->profile == 1, "the module has another version");
+  check(m->abi == 6 && m->profile == 1, "the module has another version");
   const char *path = getenv("HOOK_LOG");
   log_file = path ? fopen(path, "w") : 0;
   *m->base = BASE;
