@@ -26,8 +26,9 @@ const RUN_EVENTS: u64 = 2_000;
 /// the size follow, and so on. One for each strategy of the mixture.
 const STEP: u64 = 8;
 
-/// Of so many runs of a search one is traced: a trace costs a multiple of a run.
-const SEARCHED: u64 = 64;
+/// Of so many runs of a search one is traced, and some of the first: a trace costs
+/// a multiple of a run, and begins at none of the checkpoints.
+const SEARCHED: u64 = 1024;
 
 /// What can be handed out.
 pub(super) enum Next {
@@ -91,7 +92,7 @@ impl Source {
     pub fn has_lesson(&self, batch: u64) -> bool {
         match self {
             Source::Rule(_) => true,
-            Source::Search(_) => batch.is_multiple_of(SEARCHED),
+            Source::Search(_) => batch.is_power_of_two() || batch.is_multiple_of(SEARCHED),
         }
     }
 
