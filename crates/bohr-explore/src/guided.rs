@@ -298,23 +298,50 @@ fn annotate(candidates: &mut [Candidate], passing: Passing<'_>, ranked: &[Ranked
     }
 }
 
-/// Which critical variables each thread accesses last, and when.
+/// What the threads of the good run do later.
 struct Future {
+    /// When each thread accesses each critical variable last.
     last: BTreeMap<(ThreadIndex, usize), usize>,
+    /// By thread: its events.
+    events: BTreeMap<ThreadIndex, Vec<usize>>,
+    /// When threads end, by the object that who joins them names.
+    ends: BTreeMap<u64, usize>,
 }
 
 impl Future {
     fn of(passing: Passing<'_>, critical: &[Critical]) -> Future {
-        let mut last = BTreeMap::new();
+        let mut future = Future {
+            last: BTreeMap::new(),
+            events: BTreeMap::new(),
+            ends: BTreeMap::new(),
+        };
         for (event, step) in passing.steps.iter().enumerate() {
             for variable in touches(&step.operation, critical) {
-                last.insert((step.thread, variable), event);
+                future.last.insert((step.thread, variable), event);
+            }
+            future.events.entry(step.thread).or_default().push(event);
+            if step.operation.kind == EventKind::Exit {
+                future.ends.insert(step.operation.object, event);
             }
         }
-        Future { last }
+        future
     }
 
-    /// Those who could go on instead: they will access what the block accesses.
+    /// Whether a thread, from this moment of the good run on, does nothing before it
+    /// has to wait for another to end.
+    fn joins(&self, passing: Passing<'_>, thread: ThreadIndex, moment: usize) -> bool {
+        let events = self.events.get(&thread).map_or(&[][..], Vec::as_slice);
+        let later = &events[events.partition_point(|&event| event < moment)..];
+        let operations = later.iter().map(|&event| &passing.steps[event].operation);
+        let mut joins = operations.take_while(|operation| operation.kind == EventKind::Join);
+        joins.any(|join| {
+            let end = self.ends.get(&join.object);
+            end.is_some_and(|&end| end >= moment)
+        })
+    }
+
+    /// Those who could go on instead: they will access what the block accesses, and
+    /// do not wait for the end of another.
     fn choices(&self, passing: Passing<'_>, candidate: &Candidate) -> Vec<Preemption> {
         let all = (0..passing.threads.len()).map(|position| ThreadIndex(position as u32));
         let meets = |&to: &ThreadIndex| {
@@ -323,7 +350,9 @@ impl Future {
                 let last = self.last.get(&(to, *variable));
                 last.is_some_and(|&last| last >= candidate.event)
             };
-            to != candidate.thread && variables.any(later)
+            to != candidate.thread
+                && variables.any(later)
+                && !self.joins(passing, to, candidate.event)
         };
         all.filter(meets)
             .filter_map(|to| candidate.preemption(passing, to))
@@ -417,6 +446,50 @@ mod tests {
         let plain = search.unguided(passing);
         assert_eq!(points(&plain[0])[0].0, "0");
         assert!(plain.len() > plans.len());
+    }
+
+    #[test]
+    fn whoever_waits_for_an_end_is_not_called() {
+        use EventKind::*;
+        let step = |thread, kind, object| Step {
+            thread: ThreadIndex(thread),
+            operation: Operation::plain(kind, 4, object, PlaceNumber(1)),
+        };
+        // Each thread writes x under a lock of its own; then the first one reads it.
+        let body = |thread: u32| {
+            let object = 1000 + u64::from(thread);
+            [
+                step(thread, Start, object),
+                step(thread, Acquire, object + 10),
+                step(thread, Write, 100),
+                step(thread, Release, object + 10),
+                step(thread, Exit, object),
+            ]
+        };
+        let main = [step(0, Join, 1001), step(0, Join, 1002), step(0, Read, 100)];
+        let forks = [step(0, Fork, 1001), step(0, Fork, 1002)];
+        let steps = [&forks[..], &body(1), &body(2), &main].concat();
+        let threads = threads();
+        let passing = Passing {
+            steps: &steps,
+            threads: &threads,
+            aligned: steps.len(),
+        };
+        let critical = [Critical {
+            address: 100,
+            size: 4,
+        }];
+        let ranked = passing.by_time(&critical);
+        let search = Search {
+            preemptions: 1,
+            accesses: false,
+        };
+        let plans = search.guided(passing, &critical, &ranked);
+        let tried: Vec<_> = plans.iter().flat_map(points).collect();
+        // The first thread waits for the others all the while, and when the last of
+        // them runs nobody else is left.
+        let told = ("0:1".to_string(), 1, false, "0:2".to_string());
+        assert_eq!(tried, [told]);
     }
 
     #[test]
