@@ -377,14 +377,22 @@ mod tests {
     use super::*;
     use bohr_event::PlaceNumber;
 
+    const X: Critical = Critical {
+        address: 100,
+        size: 4,
+    };
+
+    fn step(thread: u32, kind: EventKind, object: u64) -> Step {
+        Step {
+            thread: ThreadIndex(thread),
+            operation: Operation::plain(kind, 4, object, PlaceNumber(1)),
+        }
+    }
+
     /// The run of the paper's figure 9: thread 1 sets x to 0, takes the lock, sets x
     /// to 1, gives the lock back and reads x; thread 2 sets x to 0.
     fn steps() -> Vec<Step> {
         use EventKind::*;
-        let step = |thread, kind, object| Step {
-            thread: ThreadIndex(thread),
-            operation: Operation::plain(kind, 4, object, PlaceNumber(1)),
-        };
         vec![
             step(0, Fork, 0),
             step(0, Fork, 0),
@@ -423,18 +431,14 @@ mod tests {
             threads: &threads,
             aligned: 8,
         };
-        let critical = [Critical {
-            address: 100,
-            size: 4,
-        }];
-        let ranked = passing.by_time(&critical);
+        let ranked = passing.by_time(&[X]);
         let events: Vec<usize> = ranked.iter().map(|access| access.event).collect();
         assert_eq!(events, [7, 5, 3]);
         let search = Search {
             preemptions: 2,
             accesses: false,
         };
-        let plans = search.guided(passing, &critical, &ranked);
+        let plans = search.guided(passing, &[X], &ranked);
         // After the release; before the acquire; at the start; then pairs.
         let point = |number, after| ("0:1".to_string(), number, after, "0:2".to_string());
         assert_eq!(points(&plans[0]), [point(2, true)]);
@@ -451,10 +455,6 @@ mod tests {
     #[test]
     fn whoever_waits_for_an_end_is_not_called() {
         use EventKind::*;
-        let step = |thread, kind, object| Step {
-            thread: ThreadIndex(thread),
-            operation: Operation::plain(kind, 4, object, PlaceNumber(1)),
-        };
         // Each thread writes x under a lock of its own; then the first one reads it.
         let body = |thread: u32| {
             let object = 1000 + u64::from(thread);
@@ -475,16 +475,12 @@ mod tests {
             threads: &threads,
             aligned: steps.len(),
         };
-        let critical = [Critical {
-            address: 100,
-            size: 4,
-        }];
-        let ranked = passing.by_time(&critical);
+        let ranked = passing.by_time(&[X]);
         let search = Search {
             preemptions: 1,
             accesses: false,
         };
-        let plans = search.guided(passing, &critical, &ranked);
+        let plans = search.guided(passing, &[X], &ranked);
         let tried: Vec<_> = plans.iter().flat_map(points).collect();
         // The first thread waits for the others all the while, and when the last of
         // them runs nobody else is left.
@@ -500,11 +496,7 @@ mod tests {
             threads: &threads,
             aligned: 8,
         };
-        let critical = [Critical {
-            address: 100,
-            size: 4,
-        }];
-        let ranked = passing.by_dependence(&critical, &|event| (event == 3).then_some(1));
+        let ranked = passing.by_dependence(&[X], &|event| (event == 3).then_some(1));
         let told: Vec<(usize, Option<u64>)> = ranked
             .iter()
             .map(|access| (access.event, access.rank))

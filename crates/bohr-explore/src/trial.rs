@@ -245,7 +245,19 @@ impl<'a> Trials<'a> {
             stride: 0,
             ..self.job(plan, seed)
         };
-        let (mut made, mut shown) = (0, 0);
+        let mut shown = 0;
+        self.each_judged(job, |_, is_it| shown += u64::from(is_it))?;
+        Ok(shown)
+    }
+
+    /// Does a job, and tells of each run its seed and whether it shows the bug; how
+    /// many runs there were.
+    fn each_judged(
+        &mut self,
+        job: Job,
+        mut tell: impl FnMut(u64, bool),
+    ) -> Result<u64, ExploreError> {
+        let mut made = 0;
         let Trials {
             server,
             bug,
@@ -256,11 +268,12 @@ impl<'a> Trials<'a> {
         repeat(server, job, self.go_on, |report| {
             ExploreError::if_broken(report)?;
             made += 1;
-            shown += u64::from(judge(report, bug, atlas, judged) == Judgement::TheBug);
+            let is_it = judge(report, bug, atlas, judged) == Judgement::TheBug;
+            tell(report.seed, is_it);
             Ok(())
         })?;
         self.runs += made;
-        Ok(shown)
+        Ok(made)
     }
 
     /// The first of so many seeds with which a plan shows the bug.
@@ -280,23 +293,10 @@ impl<'a> Trials<'a> {
                 stop_at_failure: true,
                 ..self.job(plan, next)
             };
-            let (mut made, mut found) = (0, None);
-            let Trials {
-                server,
-                bug,
-                atlas,
-                judged,
-                ..
-            } = self;
-            repeat(server, job, self.go_on, |report| {
-                ExploreError::if_broken(report)?;
-                made += 1;
-                if judge(report, bug, atlas, judged) == Judgement::TheBug {
-                    found = found.or(Some(report.seed));
-                }
-                Ok(())
+            let mut found = None;
+            let made = self.each_judged(job, |seed, is_it| {
+                found = found.or(is_it.then_some(seed));
             })?;
-            self.runs += made;
             next += made;
             if found.is_some() || made == 0 {
                 return Ok(found);

@@ -6,20 +6,18 @@
 //! highest. Here the strategy chooses among them: threads may have come in any
 //! order.
 
-use super::{condition, futex::Futex, machine, mutex};
+use super::{
+    condition,
+    futex::Futex,
+    machine, mutex,
+    robust::{OWNER, OWNER_DIED, WAITERS},
+};
 use crate::{
     engine::{ENGINE, Woken, operation},
     thread::Wait,
     waiting::read_word,
 };
 use bohr_event::{EventKind, MemoryOrder, Operation};
-
-/// Bits of the word that hold its owner.
-const OWNER: u32 = 0x3fff_ffff;
-/// The owner has ended without unlocking.
-const OWNER_DIED: u32 = 0x4000_0000;
-/// Somebody waits: the owner has to ask the kernel when it unlocks.
-const WAITERS: u32 = 0x8000_0000;
 
 const DONE: isize = 0;
 

@@ -18,9 +18,12 @@ struct Head {
 
 /// Longest list that is walked, as in the kernel.
 const LONGEST: usize = 2048;
-const OWNER: u32 = 0x3fff_ffff;
-const OWNER_DIED: u32 = 0x4000_0000;
-const WAITERS: u32 = 0x8000_0000;
+/// Bits of a futex that hold the number of its owner.
+pub const OWNER: u32 = 0x3fff_ffff;
+/// The owner has ended without unlocking.
+pub const OWNER_DIED: u32 = 0x4000_0000;
+/// Somebody waits: the owner has to ask the kernel when it unlocks.
+pub const WAITERS: u32 = 0x8000_0000;
 
 /// The running thread ends: marks what it still holds. Whoever finds the mark
 /// knows what the thread did, so each is a release.
