@@ -49,8 +49,8 @@ pub struct Ranked {
     pub event: usize,
     /// Which variable, by its position.
     pub variable: usize,
-    /// From 1, the best; `None` if nothing speaks for it.
-    pub rank: Option<u64>,
+    /// From 1, the best.
+    pub rank: u64,
 }
 
 impl Passing<'_> {
@@ -68,29 +68,9 @@ impl Passing<'_> {
             .map(|(rank, (event, variable))| Ranked {
                 event,
                 variable,
-                rank: Some(rank),
+                rank,
             })
             .collect()
-    }
-
-    /// The same, ranked by their distances from the failure in a slice; what is not in
-    /// the slice comes last. `distance` knows the events of the slice.
-    #[must_use]
-    pub fn by_dependence(
-        &self,
-        critical: &[Critical],
-        distance: &dyn Fn(usize) -> Option<u64>,
-    ) -> Vec<Ranked> {
-        let mut ranked = self.by_time(critical);
-        let last = u64::MAX;
-        ranked.sort_by_key(|access| {
-            let far = distance(access.event).unwrap_or(last);
-            (far, std::cmp::Reverse(access.event))
-        });
-        for (rank, access) in (1..).zip(&mut ranked) {
-            access.rank = distance(access.event).map(|_| rank);
-        }
-        ranked
     }
 }
 
@@ -121,8 +101,8 @@ struct Candidate {
     event: usize,
     /// Variables that its block accesses.
     accesses: BTreeSet<usize>,
-    /// Rank of the best access in its block.
-    weight: Option<u64>,
+    /// Rank of the best access in its block; the highest number if it has none.
+    weight: u64,
 }
 
 /// What is tried, and in which order.
@@ -160,22 +140,18 @@ impl Search {
         annotate(&mut candidates, passing, ranked);
         let future = Future::of(passing, critical);
         candidates.retain(|candidate| !candidate.accesses.is_empty());
-        candidates.sort_by_key(|candidate| {
-            let weight = candidate.weight.unwrap_or(u64::MAX / 4);
-            (weight, std::cmp::Reverse(candidate.event))
-        });
-        let weight = |candidate: &Candidate| candidate.weight.unwrap_or(u64::MAX / 4);
+        candidates.sort_by_key(|candidate| (candidate.weight, std::cmp::Reverse(candidate.event)));
         let mut tries: Vec<(u64, Vec<Preemption>)> = Vec::new();
         let choices = |candidate: &Candidate| future.choices(passing, candidate);
         for candidate in &candidates {
             let single = choices(candidate).into_iter();
-            tries.extend(single.map(|one| (weight(candidate), vec![one])));
+            tries.extend(single.map(|one| (candidate.weight, vec![one])));
         }
         if self.preemptions > 1 {
             let paired = &candidates[..candidates.len().min(PAIRED)];
             for (position, one) in paired.iter().enumerate() {
                 for other in &paired[position + 1..] {
-                    let sum = weight(one).saturating_add(weight(other));
+                    let sum = one.weight.saturating_add(other.weight);
                     for first in choices(one) {
                         for second in choices(other) {
                             tries.push((sum, vec![first.clone(), second]));
@@ -251,7 +227,7 @@ impl Search {
                     after,
                     event: event + usize::from(after),
                     accesses: BTreeSet::new(),
-                    weight: None,
+                    weight: u64::MAX,
                 });
             }
             *number += 1;
@@ -292,8 +268,7 @@ fn annotate(candidates: &mut [Candidate], passing: Passing<'_>, ranked: &[Ranked
         for access in accesses {
             let candidate = &mut candidates[leader];
             candidate.accesses.insert(access.variable);
-            let best = [candidate.weight, access.rank].into_iter().flatten().min();
-            candidate.weight = best;
+            candidate.weight = candidate.weight.min(access.rank);
         }
     }
 }
@@ -486,21 +461,5 @@ mod tests {
         // them runs nobody else is left.
         let told = ("0:1".to_string(), 1, false, "0:2".to_string());
         assert_eq!(tried, [told]);
-    }
-
-    #[test]
-    fn what_is_not_in_the_slice_comes_last() {
-        let (steps, threads) = (steps(), threads());
-        let passing = Passing {
-            steps: &steps,
-            threads: &threads,
-            aligned: 8,
-        };
-        let ranked = passing.by_dependence(&[X], &|event| (event == 3).then_some(1));
-        let told: Vec<(usize, Option<u64>)> = ranked
-            .iter()
-            .map(|access| (access.event, access.rank))
-            .collect();
-        assert_eq!(told, [(3, Some(1)), (7, None), (5, None)]);
     }
 }

@@ -52,18 +52,7 @@ pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comp
             let stacks = Stacks::new(&left.memory, left_objects);
             let frames = stacks.of(&left.threads[0].registers);
             let like = most_alike(&frames, own.bias, right, right_objects, others.bias);
-            Ok(Comparison::of(
-                Side {
-                    information: &information[0],
-                    memory: &left.memory,
-                    frames: &frames,
-                },
-                Side {
-                    information: &information[1],
-                    memory: &right.memory,
-                    frames: &like,
-                },
-            ))
+            Ok(between(&information, [left, right], [&frames, &like]))
         })?
     })?
 }
@@ -87,20 +76,27 @@ pub fn compare_states(
             ];
             let frames = own_frames(left, left_objects, own, &information[0]);
             let other_frames = own_frames(right, right_objects, others, &information[1]);
-            Ok(Comparison::of(
-                Side {
-                    information: &information[0],
-                    memory: &left.memory,
-                    frames: &frames,
-                },
-                Side {
-                    information: &information[1],
-                    memory: &right.memory,
-                    frames: &other_frames,
-                },
+            Ok(between(
+                &information,
+                [left, right],
+                [&frames, &other_frames],
             ))
         })?
     })?
+}
+
+/// Compares two states, by these frames of each.
+fn between<'d>(
+    information: &[Information<'d>; 2],
+    dumps: [&Dump<'d>; 2],
+    frames: [&[Frame]; 2],
+) -> Comparison {
+    let [left, right] = [0, 1].map(|side| Side {
+        information: &information[side],
+        memory: &dumps[side].memory,
+        frames: frames[side],
+    });
+    Comparison::of(left, right)
 }
 
 /// The frames of the first thread that are in what the program's author wrote.
