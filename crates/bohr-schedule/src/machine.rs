@@ -31,6 +31,8 @@ pub enum Step {
     Fork(u8),
     /// Waits for its end.
     Join(u8),
+    /// Reads a variable again and again until it holds at least this.
+    Await(u8, i8),
     /// Fails the run if the register holds this.
     FailIf(i8),
 }
@@ -130,7 +132,7 @@ impl<'p> Machine<'p> {
                 (Wait, CONDITION + u64::from(condition))
             }
             (Phase::Woken, Some(Step::Wait { lock, .. })) => (Acquire, LOCK + u64::from(lock)),
-            (_, Some(Step::Read(variable))) => (Read, variable.into()),
+            (_, Some(Step::Read(variable) | Step::Await(variable, _))) => (Read, variable.into()),
             (_, Some(Step::Add(variable, _) | Step::Set(variable, _))) => (Write, variable.into()),
             (_, Some(Step::Lock(lock))) => (Acquire, LOCK + u64::from(lock)),
             (_, Some(Step::Unlock(lock) | Step::Wait { lock, .. })) => {
@@ -213,6 +215,10 @@ impl<'p> Machine<'p> {
         state.next += 1;
         match step {
             Step::Read(variable) => state.register = self.variables[usize::from(variable)],
+            Step::Await(variable, value) => {
+                let goes_on = self.variables[usize::from(variable)] >= value;
+                state.next -= usize::from(!goes_on);
+            }
             Step::Add(variable, value) => {
                 self.variables[usize::from(variable)] = state.register.wrapping_add(value);
             }
@@ -279,8 +285,18 @@ impl<'p> Machine<'p> {
 
     fn pendings(&self) -> Vec<Pending> {
         let all = (0..self.threads.len() as u32).map(ThreadIndex);
-        all.map(|thread| Pending::new(self.pending(thread)))
-            .collect()
+        let pending = all.map(|thread| Pending {
+            spins: self.spins(thread),
+            ..Pending::new(self.pending(thread))
+        });
+        pending.collect()
+    }
+
+    /// Whether `thread` has just looked for what it is about to look for again.
+    fn spins(&self, thread: ThreadIndex) -> bool {
+        let last = self.trace.last();
+        matches!(self.step(thread), Some(Step::Await(..)))
+            && last.is_some_and(|last| *last == (thread, self.pending(thread)))
     }
 
     /// What was executed, in the form that replay takes.
@@ -371,6 +387,9 @@ fn use_grant(machine: &mut Machine<'_>, strategy: &mut dyn Strategy, grant: crat
     let thread = grant.thread;
     let mut events = 0;
     while events < grant.events && machine.is_enabled(thread) && machine.failed.is_none() {
+        if events > 0 && machine.spins(thread) {
+            break;
+        }
         if grant.accesses_only && events > 0 && !machine.pending(thread).kind.is_access() {
             break;
         }

@@ -9,15 +9,19 @@
 //!
 //! Deviations: a new thread draws its priority when it starts (the paper knows
 //! the number of threads beforehand; random 63-bit numbers are as good as a
-//! random permutation). A thread that spins falls below all others, as the
-//! paper's implementation does at a yield: otherwise it would starve the one
-//! that it waits for. So does one that executes more events in a row than whole
+//! random permutation). A thread that spins rests behind all others for a while,
+//! otherwise it would starve the one that it waits for, and then has its priority
+//! back: the paper's implementation lowers it for good at a yield, but in programs
+//! whose threads meet at a spinning barrier first, nothing would be left of the
+//! random order. Rests are as long as what was executed before them, grow while
+//! they are in vain, and end where somebody is lowered. So rests one that executes more events in a row than whole
 //! runs were foreseen to have. A thread that is passed over for as many events
 //! rises above all others: two that wake each other in turn neither spin nor run
 //! long in a row, and may wait for a third.
 
 use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
 
 /// Priorities of threads that have not been lowered lie above this.
@@ -29,19 +33,55 @@ const RISEN: i64 = UNLOWERED + (1 << 61);
 /// Fewest events in a row that count as waiting in a loop, however short runs are.
 const STUBBORN: u64 = 10_000;
 
+/// A spinner's first rest, in events of all threads.
+const FIRST_REST: u64 = 16;
+
+/// A thread that spins again within so many of its own events rested in vain.
+const IN_VAIN: u64 = 16;
+
+/// How much longer the next rest is after one in vain.
+const LONGER: u64 = 4;
+
+/// How a thread that spun stands back for others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    /// The count of executed events at which it ends.
+    until: u64,
+    /// How long it is.
+    length: u64,
+    /// Events that the thread has executed since it began.
+    ran: u64,
+}
+
+impl Rest {
+    /// The one that begins now, where none is longer than `longest`.
+    fn next(self, now: u64, longest: u64) -> Rest {
+        let grown = match self.ran <= IN_VAIN {
+            true => self.length * LONGER,
+            false => self.ran,
+        };
+        let length = grown.max(FIRST_REST).min(longest);
+        Rest {
+            until: now + length,
+            length,
+            ran: 0,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Pct {
     random: Random,
     /// By thread index; the highest goes first.
     priorities: Vec<i64>,
+    /// By thread index; over unless its end is still to come.
+    rests: Vec<Rest>,
     /// Event numbers before which the running thread is lowered; descending, so
     /// that the next one is at the end.
     changes: Vec<u64>,
     /// Events executed.
     executed: u64,
-    /// The priority that the last spinner fell to.
-    lowest: i64,
     /// The priority that the next starved thread rises to.
     highest: i64,
     /// By thread index: how many events had been executed when it was first passed
@@ -63,9 +103,9 @@ impl Pct {
         Pct {
             random,
             priorities: Vec::new(),
+            rests: Vec::new(),
             changes,
             executed: 0,
-            lowest: 0,
             highest: RISEN,
             passed_over: Vec::new(),
             in_a_row: 0,
@@ -73,10 +113,22 @@ impl Pct {
         }
     }
 
+    fn rests(&self, thread: ThreadIndex) -> bool {
+        self.rests[thread.position()].until > self.executed
+    }
+
+    /// Whom of these to prefer: by priority; whoever rests comes behind all others,
+    /// and the one whose rest ends first before those that rest for longer.
+    fn standing(&self, thread: ThreadIndex) -> (Reverse<u64>, i64) {
+        let rest = self.rests[thread.position()].until;
+        let rest = if self.rests(thread) { rest } else { 0 };
+        (Reverse(rest), self.priorities[thread.position()])
+    }
+
     fn highest(&self, view: &View<'_>) -> ThreadIndex {
         let mut best = view.enabled[0];
         for &thread in &view.enabled[1..] {
-            if self.priorities[thread.position()] > self.priorities[best.position()] {
+            if self.standing(thread) > self.standing(best) {
                 best = thread;
             }
         }
@@ -106,13 +158,21 @@ impl Pct {
         self.too_many.saturating_sub(self.in_a_row.max(longest)) + 1
     }
 
-    fn lower_spinners(&mut self, view: &View<'_>) {
-        if let Some(last) = view.last
-            && (view.spins(last.thread) || self.in_a_row > self.too_many)
-        {
+    /// How many events may pass before somebody else has rested.
+    fn quiet(&self, view: &View<'_>, thread: ThreadIndex) -> u64 {
+        let others = view.enabled.iter().filter(|&&other| other != thread);
+        let rests = others.map(|other| self.rests[other.position()].until);
+        let next = rests.filter(|&until| until > self.executed).min();
+        next.map_or(u64::MAX, |until| until - self.executed)
+    }
+
+    fn rest_spinners(&mut self, view: &View<'_>) {
+        let Some(last) = view.last else { return };
+        let rest = &mut self.rests[last.thread.position()];
+        rest.ran += last.events;
+        if view.spins(last.thread) || self.in_a_row > self.too_many {
             self.in_a_row = 0;
-            self.lowest -= 1;
-            self.priorities[last.thread.position()] = self.lowest;
+            *rest = rest.next(self.executed, self.too_many);
         }
     }
 }
@@ -121,6 +181,8 @@ impl Strategy for Pct {
     fn thread_started(&mut self, thread: ThreadIndex, _: &ThreadPath) {
         let needed = self.priorities.len().max(thread.position() + 1);
         self.priorities.resize(needed, 0);
+        self.rests.resize(needed, Rest::default());
+        self.rests[thread.position()] = Rest::default();
         self.passed_over.resize(needed, None);
         self.passed_over[thread.position()] = None;
         self.priorities[thread.position()] = UNLOWERED + (self.random.bits() >> 3) as i64;
@@ -128,7 +190,7 @@ impl Strategy for Pct {
 
     fn decide(&mut self, view: &View<'_>) -> Decision {
         self.executed += view.last.map_or(0, |last| last.events);
-        self.lower_spinners(view);
+        self.rest_spinners(view);
         self.raise_starved(view);
         let mut thread = self.highest(view);
         while let Some(at) = self.changes.pop_if(|at| *at <= self.executed) {
@@ -139,6 +201,8 @@ impl Strategy for Pct {
             };
             // The change points still to come are below this one's priority.
             self.priorities[lowered.position()] = 1 + self.changes.len() as i64;
+            // Whoever rests only for the sake of that one may be the one to go on.
+            self.rests.iter_mut().for_each(|rest| rest.until = 0);
             thread = self.highest(view);
         }
         self.in_a_row = match view.last {
@@ -149,7 +213,7 @@ impl Strategy for Pct {
             .changes
             .last()
             .map_or(u64::MAX, |&at| at - self.executed);
-        let patience = self.patience(view, thread);
+        let patience = self.patience(view, thread).min(self.quiet(view, thread));
         Decision::Run(Grant::accesses(view, thread, next_change.min(patience)))
     }
 
@@ -247,6 +311,59 @@ mod tests {
             0,
             "depth 1 never preempts"
         );
+    }
+
+    /// Two threads that meet at a barrier made of a loop, as often as said, and then
+    /// both add without a lock.
+    fn meeting(rounds: i8) -> Program {
+        let met = |round: i8| [Lock(0), Read(7), Add(7, 1), Unlock(0), Await(7, 2 * round)];
+        let adder = (1..=rounds).flat_map(met).chain([Read(0), Add(0, 1)]);
+        let adder: Vec<_> = adder.collect();
+        let mut program = lost_update();
+        program[1..].fill(adder);
+        program
+    }
+
+    #[test]
+    fn whoever_has_spun_is_preempted_and_preempts_like_others() {
+        for rounds in [1, 2, 5] {
+            holds(&meeting(rounds), 2, 3, 20 + 12 * rounds as u64);
+        }
+    }
+
+    #[test]
+    fn who_spins_gives_way_for_longer_while_that_is_in_vain() {
+        let work = (0..3_000).map(|_| Set(1, 1)).chain([Set(0, 1)]);
+        let waits = vec![Await(0, 1)];
+        let program = vec![
+            vec![Fork(1), Fork(2), Fork(3)],
+            work.collect(),
+            waits.clone(),
+            waits,
+        ];
+        for seed in 0..50 {
+            let trace = run(&program, &mut Pct::new(seed, 3, 5_000)).machine.trace;
+            let looks = trace.iter().filter(|(_, it)| it.kind == EventKind::Read);
+            let looks = looks.count();
+            assert!(looks < 60, "seed {seed}: {looks} looks");
+        }
+    }
+
+    #[test]
+    fn spinners_take_turns() {
+        // Each waits for the other, in turn: none may rest while it is the only hope.
+        let turns = |own: i8| {
+            let turns = (0..20i8).flat_map(move |turn| {
+                let turn = 2 * turn + own;
+                [Await(0, turn), Set(0, turn + 1)]
+            });
+            turns.collect::<Vec<_>>()
+        };
+        let program = vec![vec![Fork(1), Fork(2)], turns(0), turns(1)];
+        for seed in 0..50 {
+            let outcome = run(&program, &mut Pct::new(seed, 3, 200)).outcome;
+            assert!(matches!(outcome, Outcome::Ended(_)), "{seed}: {outcome:?}");
+        }
     }
 
     #[test]
