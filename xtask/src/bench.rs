@@ -82,7 +82,8 @@ fn optimised(arguments: &[String]) -> Result<(), String> {
         .args(arguments);
     match cargo.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("the release build ended with {status}")),
+        // It has said itself what went wrong.
+        Ok(status) => process::exit(status.code().unwrap_or(2)),
         Err(error) => Err(format!("cannot run cargo: {error}")),
     }
 }

@@ -21,8 +21,8 @@
 
 use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
+use core::cmp::Reverse;
 
 /// Priorities of threads that have not been lowered lie above this.
 const UNLOWERED: i64 = 1 << 62;

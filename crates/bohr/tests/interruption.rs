@@ -67,6 +67,54 @@ fn an_interrupted_hunt_tells_what_it_has_done() {
     }
 }
 
+/// Hunts on after the first bug and ends the hunt as `end` does, each time a little
+/// later, until it was late enough for the bug; gives what that hunt told.
+fn ended_after_its_bug(folder: &Folder, end: impl Fn(&Child)) -> serde_json::Value {
+    for patience in (0..8).map(|doublings| Duration::from_millis(100 << doublings)) {
+        let arguments = ["hunt", "--keep-going", "--json", "--time", "600s"];
+        let mut command = folder.command(&[&arguments[..], &["--", "./program"]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let program = folder.path("program").canonicalize().unwrap();
+        wait_until("a run", || processes(&program).len() > 1);
+        std::thread::sleep(patience);
+        end(&child);
+        let output = child.wait_with_output().unwrap();
+        wait_until("the end of all runs", || processes(&program).is_empty());
+        let told = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+        match told {
+            Ok(told) if told["found"] == serde_json::json!(true) => {
+                assert_eq!(output.status.code(), Some(1));
+                return told;
+            }
+            _ => assert_eq!(folder.files(), ["program"]),
+        }
+    }
+    panic!("no moment was late enough");
+}
+
+#[test]
+fn what_was_found_before_the_hunt_was_interrupted_is_kept() {
+    let folder = Folder::with("lost_update", &[]);
+    let told = ended_after_its_bug(&folder, |child| signal(child, "-INT"));
+    assert_eq!(told["trouble"], "interrupted");
+    folder.bohr(&["replay", "program.bohr"]).expect(0);
+}
+
+#[test]
+fn what_was_found_before_the_hunt_met_trouble_is_kept() {
+    let folder = Folder::with("lost_update", &[]);
+    let program = folder.path("program").canonicalize().unwrap();
+    let told = ended_after_its_bug(&folder, |_| {
+        let mut kill = Command::new("kill");
+        kill.arg("-KILL").args(processes(&program));
+        // Some of the runs have ended by themselves since they were listed.
+        kill.stderr(Stdio::null()).status().unwrap();
+    });
+    assert!(told["trouble"].is_string(), "{told}");
+    folder.bohr(&["replay", "program.bohr"]).expect(0);
+}
+
 /// A generator of moments: any numbers will do, as long as they differ.
 fn moments() -> impl Iterator<Item = Duration> {
     (0u64..24).map(|number| Duration::from_millis(number * number * 37 % 401))
