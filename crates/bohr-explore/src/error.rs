@@ -58,6 +58,18 @@ pub enum ExploreError {
     /// The budget was spent before a single run had ended.
     #[error("no run came to its end within {0:?}")]
     NoRunEnded(std::time::Duration),
+    /// A run failed, and nobody could replay it.
+    #[error(
+        "a run failed ({failure}), but it switched threads {switches} times, {lost} times more often than bohr keeps"
+    )]
+    TooManySwitches {
+        /// What the program said, or what was expected of it.
+        failure: String,
+        /// Of the run.
+        switches: u64,
+        /// Those at its end of which nothing is known.
+        lost: u64,
+    },
     /// The runtime does not see the hooks of the profile.
     #[error(
         "the runtime finds no hooks in the control profile: they are of different versions of bohr"
@@ -140,6 +152,9 @@ impl Diagnosis for ExploreError {
             }
             ExploreError::NoRunEnded(_) => {
                 "give it more --time, or a shorter --run-time to see where a run hangs".to_string()
+            }
+            ExploreError::TooManySwitches { .. } => {
+                "hunt with less work for each thread, or with a strategy that switches seldom: `--strategy pct:3`".to_string()
             }
             ExploreError::BugFile { source, .. } => help_for_bug_file(source)?,
             ExploreError::OtherBuild { .. } => {

@@ -7,7 +7,7 @@ use bohr_event::{Choice, ChoiceKind, PlaceNumber, Schedule, Segment, ThreadIndex
 use core::cell::{Cell, RefCell};
 
 /// Switches kept of a run; more are counted.
-const MOST_SEGMENTS: usize = 1 << 22;
+const MOST_SEGMENTS: usize = 1 << 24;
 
 /// The record of a run.
 pub struct Record {
@@ -22,11 +22,29 @@ pub struct Record {
     hash: Cell<u64>,
 }
 
-/// A segment as it is kept.
+/// A segment as it is kept: one word, since there may be very many. The thread is
+/// in the upper bits. Longer segments than the lower ones can count are kept as
+/// several, which [`Schedule::push`] joins.
 #[derive(Clone, Copy)]
-struct Piece {
-    thread: ThreadIndex,
-    events: u64,
+struct Piece(u64);
+
+/// Bits of a piece that count events.
+const EVENT_BITS: u32 = 40;
+
+impl Piece {
+    const LONGEST: u64 = (1 << EVENT_BITS) - 1;
+
+    fn new(thread: ThreadIndex, events: u64) -> Piece {
+        Piece(u64::from(thread.0) << EVENT_BITS | events)
+    }
+
+    fn thread(self) -> ThreadIndex {
+        ThreadIndex((self.0 >> EVENT_BITS) as u32)
+    }
+
+    fn events(self) -> u64 {
+        self.0 & Piece::LONGEST
+    }
 }
 
 /// An answer as it is kept.
@@ -73,14 +91,16 @@ impl Record {
         self.segment_start.set(events);
         self.mix(length);
         let mut segments = self.segments.borrow_mut();
-        if segments.len() == MOST_SEGMENTS {
+        if segments.len() >= MOST_SEGMENTS {
             self.segments_lost.set(self.segments_lost.get() + 1);
             return;
         }
-        segments.push(Piece {
-            thread,
-            events: length,
-        });
+        let mut left = length;
+        while left > Piece::LONGEST {
+            segments.push(Piece::new(thread, Piece::LONGEST));
+            left -= Piece::LONGEST;
+        }
+        segments.push(Piece::new(thread, left));
     }
 
     /// Notes an answer of the strategy.
@@ -130,8 +150,8 @@ impl Record {
         let mut schedule = Schedule::default();
         for piece in self.segments.borrow().iter() {
             schedule.push(Segment {
-                thread: paths[piece.thread.position()].clone(),
-                events: piece.events,
+                thread: paths[piece.thread().position()].clone(),
+                events: piece.events(),
                 end: None,
             });
         }

@@ -229,6 +229,16 @@ impl Desk<'_> {
                 finished.others += 1;
                 return Ok(());
             }
+            if let Some(lost) = { report.detail.as_ref() }
+                .map(|detail| detail.segments_lost)
+                .filter(|&lost| lost > 0)
+            {
+                return Err(ExploreError::TooManySwitches {
+                    failure: verdict.message,
+                    switches: report.switches,
+                    lost,
+                });
+            }
             finished
                 .bugs
                 .push(self.bug(batch.strategy, report, verdict));
