@@ -178,7 +178,7 @@ fn simplest(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Observ
         None => {
             let mut work = Work::begin(bug, trials)?;
             work.reorder(time)?;
-            work.experiment(time)?;
+            work.experiment(time, None)?;
             work.best()
         }
     };

@@ -2,6 +2,7 @@
 
 mod bench;
 mod file;
+mod keeper;
 mod report;
 mod values;
 
@@ -9,14 +10,16 @@ pub use bench::{loosely, moments};
 
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};
+use crate::trace;
 use bench::Bench;
 use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
-use bohr_explore::bug_file::{self, Bug};
-use bohr_explore::{ExploreError, Trials, Valued, write_whole};
+use bohr_explore::bug_file::Bug;
+use bohr_explore::{ExploreError, Trials, Valued};
 use bohr_reduce::{Execution, Failing, Options, cost, dynamic, simplify};
 use bohr_schedule::Plan;
 use bohr_schedule::search::DepthFirst;
+use keeper::Keeper;
 use report::Report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -74,7 +77,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    if file::is_trace(&args.subject.bug) {
+    if trace::is_trace(&args.subject.bug) {
         return file::run(args);
     }
     let (bug, subject) = args.subject.load()?;
@@ -88,7 +91,7 @@ pub fn run(args: &Args) -> Outcome {
         work.save(path)?;
     }
     if args.dynamic_step == Switch::On {
-        let experiments = work.experiment(args.time);
+        let experiments = work.experiment(args.time, Some(path));
         // Whatever went wrong, what was found before it is not lost.
         work.save(path)?;
         experiments?;
@@ -186,11 +189,13 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// The dynamic step: other events, the same failure.
-    pub fn experiment(&mut self, time: Duration) -> Result<(), Failure> {
+    /// Whatever is better than what `path` holds is written there.
+    pub fn experiment(&mut self, time: Duration, path: Option<&Path>) -> Result<(), Failure> {
         let started = Instant::now();
+        let mut keeper = path.map(|path| Keeper::new(self.bug, path, self.best.cost));
         let go_on = until(started + time);
         let bar = counter("schedules tried");
-        let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, &bar);
+        let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, &bar, keeper.as_mut());
         bench.leap(&mut self.best)?;
         dynamic::improve(&mut self.best, &mut bench)?;
         // Small programs are searched through at once; for others, chance is the
@@ -217,14 +222,6 @@ impl<'w, 't> Work<'w, 't> {
     fn save(&mut self, path: &Path) -> Result<(), Failure> {
         self.report.after = self.best.cost;
         self.report.runs = self.trials.runs();
-        let bug = Bug {
-            simplified: Some(self.trials.atlas().outward(&self.best.schedule)),
-            ..self.bug.clone()
-        };
-        write_whole(path, &bug_file::write(&bug)).map_err(|source| ExploreError::File {
-            path: path.to_path_buf(),
-            source,
-        })?;
-        Ok(())
+        keeper::write(self.bug, &self.best.schedule, self.trials.atlas(), path)
     }
 }

@@ -1,12 +1,15 @@
 //! `bohr trace`: every event of a failing run, for people and for other tools.
 
 mod aim;
+mod bare;
 mod digest;
 mod filter;
 mod store;
 
 use crate::control::{BugArgs, interruption, relevant};
 use crate::outcome::{Failure, Outcome};
+pub use bare::{is_trace, threads};
+
 use aim::Aim;
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::Bug;
@@ -14,10 +17,10 @@ use bohr_explore::{Atlas, ExploreError, Names, Ran, StoredTrace, Traced, Trials,
 use bohr_export::{Format, export};
 use bohr_schedule::Plan;
 use bohr_slice::Relevant;
-use bohr_trace::Trace;
+use bohr_trace::{Completeness, Trace};
 use digest::digest;
 use filter::{Filter, Sieve};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -32,8 +35,9 @@ Examples:
   bohr trace cache.bohr --relevant          what the failure depends on
   bohr trace cache.bohr --export parquet -o cache.parquet
   bohr trace cache.bohr --export trace -o cache.trace
+  bohr trace cache.trace                    a trace in a file of its own
 
-The bug is replayed, along its simplified schedule if it has one, and every
+A bug is replayed, along its simplified schedule if it has one, and every
 event is kept. docs/trace.md tells what other tools make of an export. Exit
 codes: 0 done, 2 bohr could not do it.")]
 pub struct Args {
@@ -78,6 +82,9 @@ fn form(word: &str) -> Result<Form, String> {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    if is_trace(&args.subject.bug) {
+        return run_bare(args);
+    }
     let (bug, subject) = args.subject.load()?;
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
@@ -90,7 +97,7 @@ pub fn run(args: &Args) -> Outcome {
     let steps = digest(&Trace::open(&file)?)?;
     let mut names = Names::new(trials.atlas_mut(), &threads, &steps);
     match args.export {
-        Some(form) => write_export(args, form, file, &mut names)?,
+        Some(form) => write_export(args, form, store::label(file, &mut names)?)?,
         None => {
             let mut sieve = Sieve::new(&args.filter, &mut names);
             let aim = sieve.aim(&steps, threads.len());
@@ -104,12 +111,38 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The same for a trace in a file of its own.
+fn run_bare(args: &Args) -> Outcome {
+    let path = &args.subject.bug;
+    if args.relevant {
+        return Err(TraceArgsError::NoProgram.into());
+    }
+    let file = std::fs::read(path).map_err(|source| unwritten(path, source))?;
+    let trace = Trace::open(&file)?;
+    if trace.completeness() != Completeness::Complete {
+        eprintln!("bohr: note: the trace is {}", trace.completeness());
+    }
+    match args.export {
+        Some(form) => write_export(args, form, file)?,
+        None => {
+            let mut names = bare::Carried::of(&trace)?;
+            let mut sieve = Sieve::new(&args.filter, &mut names);
+            let aim = sieve.aim(&digest(&trace)?, threads(&trace)?.len());
+            show(args, &trace, &aim, &|_| true, &mut sieve)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Why events cannot be told apart.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceArgsError {
     /// The program was not built with bohr.
     #[error("which events matter is not known: the program was not built with bohr")]
     NoModel,
+    /// There is only a trace.
+    #[error("which events matter is not known: a trace alone does not say what its program does")]
+    NoProgram,
 }
 
 impl Diagnosis for TraceArgsError {
@@ -118,7 +151,13 @@ impl Diagnosis for TraceArgsError {
     }
 
     fn help(&self) -> Option<String> {
-        Some("build it with `bohr cc`, or leave out --relevant".to_string())
+        Some(
+            match self {
+                TraceArgsError::NoModel => "build it with `bohr cc`, or leave out --relevant",
+                TraceArgsError::NoProgram => "name the bug file, or leave out --relevant",
+            }
+            .to_string(),
+        )
     }
 }
 
@@ -162,7 +201,7 @@ fn show(
     trace: &Trace<'_>,
     aim: &Aim,
     is_in: &dyn Fn(u64) -> bool,
-    sieve: &mut Sieve<'_, '_, '_>,
+    sieve: &mut Sieve<'_, '_>,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
@@ -190,17 +229,21 @@ fn show(
         let before = if first { "{\"events\":[" } else { "" };
         written = written.and_then(|()| writeln!(out, "{before}]}}"));
     }
-    let written = written.and_then(|()| out.flush());
-    Ok(written.map_err(bohr_export::ExportError::Write)?)
+    printed(written.and_then(|()| out.flush()))
 }
 
-fn write_export(
-    args: &Args,
-    form: Form,
-    file: Vec<u8>,
-    names: &mut Names<'_>,
-) -> Result<(), Failure> {
-    let file = store::label(file, names)?;
+/// Whoever reads no further, as `head` does, has seen enough.
+fn printed(written: std::io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(bohr_export::ExportError::Write(error).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a trace that carries its names.
+fn write_export(args: &Args, form: Form, file: Vec<u8>) -> Result<(), Failure> {
     let bytes = match form {
         Form::Trace => file,
         Form::Other(format) => {
@@ -213,9 +256,7 @@ fn write_export(
         Some(path) => write_whole(path, &bytes).map_err(|source| unwritten(path, source))?,
         None => {
             let mut out = std::io::stdout();
-            out.write_all(&bytes)
-                .and_then(|()| out.flush())
-                .map_err(bohr_export::ExportError::Write)?;
+            printed(out.write_all(&bytes).and_then(|()| out.flush()))?;
         }
     }
     Ok(())

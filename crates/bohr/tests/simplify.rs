@@ -5,6 +5,8 @@ mod controlled;
 use bohr_trace::{Completeness, Record, Trace};
 use controlled::Folder;
 use serde_json::json;
+use std::process::Stdio;
+use std::time::Duration;
 
 /// Two threads add to a counter without a lock; one preemption shows it, and a
 /// schedule drawn at random has many.
@@ -55,6 +57,7 @@ fn each_step_can_be_left_out_and_the_original_kept() {
     assert_eq!(reordered["switches_dynamic"], reordered["switches_static"]);
     assert_eq!(reordered["runs"], json!(2), "one to record, one to verify");
     let rerun = simplify(&["--static", "off"]);
+    assert_eq!(rerun["verified"], json!(true));
     assert_eq!(rerun["switches_static"], rerun["switches_before"]);
     assert_eq!(rerun["preemptive_after"], json!(1));
     assert_eq!(rerun["graph_nodes"], json!(null));
@@ -172,4 +175,45 @@ fn a_good_run_is_recorded_and_reordered() {
     folder
         .bohr(&[&native[..], &["./program"]].concat())
         .expect(2);
+}
+
+/// Where stores wait in buffers, those count as no threads.
+#[test]
+fn a_run_with_store_buffers_is_recorded_and_reordered() {
+    let folder = Folder::empty();
+    folder.build("store_buffers", &[]);
+    let words = ["run", "--json", "--model", "tso", "--seed", "5"];
+    let rest = ["--trace", "run.trace", "--", "./program"];
+    let ran = folder.bohr(&[&words[..], &rest].concat()).json();
+    let words = ["simplify", "run.trace", "--json"];
+    let told = folder.bohr(&words).expect(0).json();
+    assert_eq!(told["threads"], ran["threads"]);
+    assert_eq!(told["switches_before"], ran["switches"]);
+    assert_eq!(told["verified"], json!(true));
+}
+
+/// Nobody waits for the end of the search to see what it has found.
+#[test]
+fn what_is_found_on_the_way_survives_a_kill() {
+    let folder = Folder::with("crowd", &[]);
+    let words = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&words).expect(1);
+    let words = ["simplify", "program.bohr", "--static", "off"];
+    let rest = ["--time", "600s", "-o", "simple.bohr"];
+    let mut command = folder.command(&[&words[..], &rest].concat());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut search = command.spawn().unwrap();
+    while !folder.path("simple.bohr").exists() {
+        let ended = search.try_wait().unwrap();
+        assert!(ended.is_none(), "the search left nothing behind: {ended:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(search.try_wait().unwrap().is_none(), "ended by itself");
+    search.kill().unwrap();
+    search.wait().unwrap();
+    let switches = |file: &str| {
+        let replayed = folder.bohr(&["replay", file, "--json"]).expect(0);
+        replayed.json()["switches"].as_u64().unwrap()
+    };
+    assert!(switches("simple.bohr") < switches("program.bohr"));
 }

@@ -4,6 +4,7 @@ mod controlled;
 
 use bohr_trace::{Completeness, Trace};
 use controlled::Folder;
+use std::process::Stdio;
 
 fn found() -> Folder {
     let folder = Folder::empty();
@@ -88,6 +89,40 @@ fn an_export_has_every_event_by_name() {
     assert_eq!(own.completeness(), Completeness::Complete);
     let bytes = std::fs::read(folder.path("trace.parquet")).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+}
+
+/// A trace in a file of its own tells the same as its bug, without the program.
+#[test]
+fn a_bare_trace_is_shown_filtered_and_exported_alike() {
+    let folder = found();
+    let words = ["trace", "program.bohr", "--export", "trace"];
+    folder
+        .bohr(&[&words[..], &["-o", "run.trace"]].concat())
+        .expect(0);
+    let alike = |words: &[&str]| {
+        let told = |file| folder.bohr(&[&["trace", file], words].concat()).expect(0);
+        let (bug, bare) = (told("program.bohr").text(), told("run.trace").text());
+        assert!(!bug.is_empty());
+        assert_eq!(bug, bare, "{words:?}");
+    };
+    alike(&[]);
+    alike(&["--filter", "variable=balance,thread=0:2", "--json"]);
+    alike(&["--export", "csv"]);
+    let refusal = folder.bohr(&["trace", "run.trace", "--relevant"]).expect(2);
+    assert!(refusal.messages().contains("a trace alone"), "{refusal}");
+}
+
+#[test]
+fn whoever_reads_no_further_has_seen_enough() {
+    let folder = found();
+    let mut command = folder.command(&["trace", "program.bohr", "--export", "csv"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(!said.contains("disk"), "{said}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use bohr_schedule::{Fidelity, Follow, Moment, Plan, Rule};
 use indicatif::ProgressBar;
 use std::ops::Range;
 
+use super::keeper::Keeper;
 use crate::outcome::Failure;
 
 /// Events that a segment may have more than in the schedule it comes from.
@@ -34,6 +35,7 @@ pub struct Bench<'b, 't> {
     seed: u64,
     go_on: &'b dyn Fn() -> bool,
     bar: &'b ProgressBar,
+    keeper: Option<&'b mut Keeper<'b>>,
 }
 
 /// A plan that follows a schedule as far as it goes and preempts nobody then.
@@ -63,12 +65,14 @@ impl<'b, 't> Bench<'b, 't> {
         seed: u64,
         go_on: &'b dyn Fn() -> bool,
         bar: &'b ProgressBar,
+        keeper: Option<&'b mut Keeper<'b>>,
     ) -> Bench<'b, 't> {
         Bench {
             trials,
             seed,
             go_on,
             bar,
+            keeper,
         }
     }
 
@@ -102,10 +106,14 @@ impl<'b, 't> Bench<'b, 't> {
             return Ok(None);
         };
         let cost = cost(Execution::recorded(&run))?;
-        Ok(Some(Failing {
+        let failing = Failing {
             schedule: run.schedule,
             cost,
-        }))
+        };
+        if let Some(keeper) = &mut self.keeper {
+            keeper.see(&failing, self.trials.atlas())?;
+        }
+        Ok(Some(failing))
     }
 
     /// Looks, a few times each, for the same failure with hardly any preemption:

@@ -1,24 +1,17 @@
 //! A bare trace, without its program: its events in another order, in a file of
 //! their own.
 
-use super::report::Report;
+use super::report::{self, Report};
 use super::{Args, until};
 use crate::outcome::{Failure, Outcome};
+use crate::trace;
 use bohr_event::control::Step;
 use bohr_explore::{ExploreError, write_whole};
 use bohr_reduce::{Execution, Options, cost, simplify};
 use bohr_trace::{Completeness, Note, Record, Trace, Writer, append_table, pack};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-
-/// Whether a file begins as a trace does.
-pub fn is_trace(path: &Path) -> bool {
-    let mut start = [0; 8];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *b"bohr-trc"
-}
 
 /// Simplifies the trace in a file and writes the result beside it.
 pub fn run(args: &Args) -> Outcome {
@@ -35,7 +28,11 @@ pub fn run(args: &Args) -> Outcome {
         .map(|event| event.map(|(_, record)| record))
         .collect::<Result<_, _>>()?;
     let steps: Vec<Step> = records.iter().map(step).collect();
-    let execution = Execution::of(&steps);
+    let threads = trace::threads(&trace)?;
+    let execution = Execution {
+        threads: &threads,
+        ..Execution::of(&steps)
+    };
     let go_on = until(started + args.time);
     let simplified = simplify(execution, &Options::default(), &mut || go_on())?;
     let order = simplified.order.events(&steps);
@@ -44,9 +41,12 @@ pub fn run(args: &Args) -> Outcome {
     let steps: Vec<Step> = reordered.iter().map(step).collect();
     let mut report = Report {
         events: simplified.report.events,
-        threads: simplified.report.threads,
+        threads: report::programs_own(&threads),
         before: cost(execution)?,
-        after: cost(Execution::of(&steps))?,
+        after: cost(Execution {
+            steps: &steps,
+            ..execution
+        })?,
         verified: simplified.report.verified,
         is_trace: true,
         seconds_static: started.elapsed().as_secs_f64(),

@@ -1,5 +1,6 @@
 //! What simplification came to, for people and for programs.
 
+use bohr_event::ThreadPath;
 use bohr_event::control::Recorded;
 use bohr_reduce::Cost;
 use serde_json::json;
@@ -21,7 +22,8 @@ pub struct Report {
     pub after: Cost,
     pub seconds_static: f64,
     pub seconds_dynamic: f64,
-    /// Whether the reordered events were executed and came out the same.
+    /// Whether what is written was executed and failed in the same way; where the
+    /// events were reordered, also whether they came out the same.
     pub verified: bool,
     /// Whether all schedules with fewer preemptions were tried.
     pub fewest_preemptions: bool,
@@ -30,11 +32,18 @@ pub struct Report {
     pub is_trace: bool,
 }
 
+/// How many of these threads are no store buffers.
+pub fn programs_own(threads: &[ThreadPath]) -> u64 {
+    let own = threads.iter().filter(|path| path.buffer_of().is_none());
+    own.count() as u64
+}
+
 impl Report {
     pub fn new(recorded: &Recorded, before: Cost) -> Report {
         Report {
             events: recorded.steps.len() as u64,
-            threads: recorded.threads.len() as u64,
+            threads: programs_own(&recorded.threads),
+            verified: true,
             before,
             after_static: before,
             after: before,

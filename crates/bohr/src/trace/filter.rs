@@ -24,18 +24,42 @@ pub struct Line {
     line: Option<String>,
 }
 
+/// What people call what events are about.
+pub trait Naming {
+    /// A thread's path.
+    fn thread(&self, thread: ThreadIndex) -> String;
+    /// Where in the source.
+    fn spot(&mut self, place: PlaceNumber) -> Spot;
+    /// What an operation is about.
+    fn object(&mut self, operation: &Operation) -> String;
+}
+
+impl Naming for Names<'_> {
+    fn thread(&self, thread: ThreadIndex) -> String {
+        Names::thread(self, thread)
+    }
+
+    fn spot(&mut self, place: PlaceNumber) -> Spot {
+        Names::spot(self, place)
+    }
+
+    fn object(&mut self, operation: &Operation) -> String {
+        Names::object(self, operation)
+    }
+}
+
 /// Turns events into lines, those that a filter admits. A long run is about few
 /// places and variables, so each is named, and held against the filter, once.
-pub struct Sieve<'f, 'n, 'a> {
+pub struct Sieve<'f, 'n> {
     filter: &'f Filter,
-    names: &'n mut Names<'a>,
+    names: &'n mut dyn Naming,
     places: HashMap<PlaceNumber, (Spot, bool)>,
     variables: HashMap<(PlaceNumber, u64), (String, bool)>,
 }
 
-impl<'f, 'n, 'a> Sieve<'f, 'n, 'a> {
+impl<'f, 'n> Sieve<'f, 'n> {
     /// Of this filter, with these names.
-    pub fn new(filter: &'f Filter, names: &'n mut Names<'a>) -> Sieve<'f, 'n, 'a> {
+    pub fn new(filter: &'f Filter, names: &'n mut dyn Naming) -> Sieve<'f, 'n> {
         Sieve {
             filter,
             names,
