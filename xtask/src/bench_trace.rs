@@ -20,9 +20,9 @@ const EVENTS: usize = 10_000_000;
 /// enough to stay in the cache, as an event does that was made just now.
 const CHUNK: usize = 1 << 12;
 
-/// The targets: bytes and nanoseconds per event, millions of events per second.
+/// The targets: bytes per event, millions of events per second. What writing may
+/// cost is a ratio, measured on real runs in [`recorded`].
 const MOST_BYTES: f64 = 4.0;
-const MOST_NANOSECONDS: f64 = 15.0;
 const LEAST_SCANNED: f64 = 50.0;
 
 fn run(names: &[String]) -> Result<(), String> {
@@ -40,7 +40,7 @@ fn run(names: &[String]) -> Result<(), String> {
 /// Measures the model programs; names of those that miss a target.
 fn models() -> Result<Vec<String>, String> {
     println!(
-        "{EVENTS} events each; targets: at most {MOST_BYTES} bytes and {MOST_NANOSECONDS} ns to write an event, at least {LEAST_SCANNED} M events/s scanned\n"
+        "{EVENTS} events each; targets: at most {MOST_BYTES} bytes an event, at least {LEAST_SCANNED} M events/s scanned\n"
     );
     println!(
         "{:28} {:>12} {:>12} {:>14} {:>20}",
@@ -59,10 +59,7 @@ fn models() -> Result<Vec<String>, String> {
             "{name:28} {:12.2} {:12.1} {:14.0} {:>20}",
             figures.bytes, figures.nanoseconds, figures.scanned, figures.visited
         );
-        if figures.bytes > MOST_BYTES
-            || figures.nanoseconds > MOST_NANOSECONDS
-            || figures.scanned < LEAST_SCANNED
-        {
+        if figures.bytes > MOST_BYTES || figures.scanned < LEAST_SCANNED {
             missed.push(name.to_string());
         }
     }

@@ -7,6 +7,7 @@
 //! was interrupted goes on where it was, and evaluations of a few exhibits add up
 //! to a whole one.
 
+mod bounds;
 mod btrigger;
 mod kept;
 mod lean;
@@ -116,14 +117,9 @@ fn save(settings: &Settings, papers: &Papers, results: &[Measured]) -> Result<Ve
 /// An exhibit that does not build, is not found or fails in another way than
 /// its manifest says is an error of the whole.
 fn verdict(results: &[Measured]) -> Result<(), String> {
-    let wrong: Vec<String> = results
-        .iter()
-        .flat_map(|measured| {
-            let name = &measured.name;
-            let told = move |(part, error)| format!("{name}, {part}: {error}");
-            measured.errors.iter().map(told)
-        })
-        .collect();
+    let errors = tables::errors(results).rows;
+    let mut wrong: Vec<String> = errors.into_iter().map(|cells| cells.join(", ")).collect();
+    wrong.extend(bounds::complaints(results));
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(format!(

@@ -70,6 +70,13 @@ pub fn time_to_error(papers: &Papers, results: &[Measured]) -> Result<Table, Str
         column("comment", "comment", comment),
     ];
     let mut table = compared(papers, ("btrigger", "2"), &columns, results)?;
+    add_factor(
+        papers,
+        &mut table,
+        ("btrigger", "2", "LOC"),
+        results,
+        |it| Some(it.lines as f64),
+    );
     let note =
         "Ours are small programs that start anew for every error; theirs are servers under load.";
     table.notes.push(note.to_string());

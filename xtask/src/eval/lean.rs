@@ -34,10 +34,15 @@ pub fn effect(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
         }),
     ];
     let mut table = compared(papers, ("lean", "2"), &columns, results)?;
-    add_factor(papers, &mut table, ("lean", "2", "size"), results, |it| {
+    add_size(papers, &mut table, results);
+    Ok(table)
+}
+
+/// How many times as large the paper's executions were.
+fn add_size(papers: &Papers, table: &mut Table, results: &[Measured]) {
+    add_factor(papers, table, ("lean", "2", "size"), results, |it| {
         it.reduced("bytes_before")
     });
-    Ok(table)
 }
 
 /// LEAN's Table 1: how large the subjects are.
@@ -52,6 +57,7 @@ pub fn subjects(papers: &Papers, results: &[Measured]) -> Result<Table, String> 
         }),
     ];
     let mut table = compared(papers, ("lean", "1"), &columns, results)?;
+    add_size(papers, &mut table, results);
     let note =
         "Theirs are iterations of each thread, ours passes of all threads through all blocks.";
     table.notes.push(note.to_string());
@@ -84,7 +90,9 @@ pub fn effort(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
             it.reduced("blocks_redundant").map(whole)
         }),
     ];
-    compared(papers, ("lean", "4"), &columns, results)
+    let mut table = compared(papers, ("lean", "4"), &columns, results)?;
+    add_size(papers, &mut table, results);
+    Ok(table)
 }
 
 /// LEAN's Table 3: which component removed how much, in per cent of the events.
@@ -111,6 +119,7 @@ pub fn components(papers: &Papers, results: &[Measured]) -> Result<Table, String
         }),
     ];
     let mut table = compared(papers, ("lean", "3"), &columns, results)?;
+    add_size(papers, &mut table, results);
     let note = "Theirs are bytes, ours events. Of what slicing finds irrelevant, passes are not \
 executed, and single events are not shown.";
     table.notes.push(note.to_string());
@@ -134,6 +143,7 @@ pub fn against_graph(papers: &Papers, results: &[Measured]) -> Result<Table, Str
         }),
     ];
     let mut table = compared(papers, ("lean", "5"), &columns, results)?;
+    add_size(papers, &mut table, results);
     table
         .notes
         .push("Theirs are bytes, ours events.".to_string());

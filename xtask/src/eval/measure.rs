@@ -1,5 +1,6 @@
 //! One exhibit through all stages, part by part.
 
+use super::bounds;
 use super::kept::Shelf;
 use super::part::Part;
 use super::settings::Settings;
@@ -244,7 +245,7 @@ impl<'a> Measuring<'a> {
             }
             Part::Twin => return self.twin(exhibit, measured),
         }
-        Ok(())
+        bounds::complaint(part, measured).map_or(Ok(()), Err)
     }
 
     /// What a command prints about a bug.
@@ -326,8 +327,7 @@ impl<'a> Measuring<'a> {
         };
         let hunting = Hunting {
             strategy: Some(strategy.to_string()),
-            // Seeds of different trials must not meet: a hunt uses one per run.
-            seed: trial << 32,
+            seed: Settings::seed(trial),
             ..Hunting::of_exhibit(exhibit, self.settings.seconds)
         };
         let report = hunting.run(self.bohr, program, sizes);

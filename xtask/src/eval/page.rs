@@ -24,12 +24,22 @@ fn heading(settings: &Settings) -> String {
     )
 }
 
+/// Below each table and picture: on which machine, with which seeds, how again.
+fn origin(settings: &Settings) -> String {
+    format!(
+        "{}; trial n from seed n times 2^32; again: `{} --again --only EXHIBIT`",
+        bohr_museum::machine_facts(),
+        command(settings)
+    )
+}
+
 /// All results as data.
 pub fn json(settings: &Settings, results: &[Measured]) -> Value {
     json!({
         "machine": bohr_museum::machine_facts(),
         "command": command(settings),
         "trials": settings.trials,
+        "seeds": (0..settings.trials).map(Settings::seed).collect::<Vec<_>>(),
         "seconds": settings.seconds,
         "exhibits": results,
     })
@@ -45,6 +55,7 @@ pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
         table.rows.iter().for_each(|row| text.push_str(&line(row)));
         let notes = table.notes.iter().map(|note| format!("\n{note}\n"));
         text.extend(notes);
+        text.push_str(&format!("\n{}\n", origin(settings)));
     }
     text.push_str(&format!("\n{MISSING}\n"));
     text
@@ -65,16 +76,18 @@ pub fn html(settings: &Settings, tables: &[Table], results: &[Measured]) -> Stri
         text.push_str(&format!("<li><a href=\"#s{number}\">{title}</a></li>"));
     }
     text.push_str("</ul></nav>");
+    let origin = with_code(&escaped(&origin(settings)));
+    let origin = format!("<p class=\"note\">{origin}</p>");
     for (number, plot) in plots.iter().enumerate() {
         text.push_str(&format!(
-            "<section id=\"s{number}\"><h2>{}</h2><figure>{}<figcaption>{}</figcaption></figure></section>",
+            "<section id=\"s{number}\"><h2>{}</h2><figure>{}<figcaption>{}</figcaption></figure>{origin}</section>",
             escaped(plot.title),
             plot.drawing,
             escaped(&plot.caption)
         ));
     }
     for (number, table) in tables.iter().enumerate() {
-        text.push_str(&section(plots.len() + number, table));
+        text.push_str(&section(plots.len() + number, table, &origin));
     }
     text.push_str(&format!("<p>{MISSING}</p></html>\n"));
     text
@@ -117,7 +130,7 @@ fn summary(results: &[Measured]) -> String {
     format!("<div class=\"facts\">{cells}</div>")
 }
 
-fn section(number: usize, table: &Table) -> String {
+fn section(number: usize, table: &Table, origin: &str) -> String {
     let row = |tag: &str, cells: &[String]| {
         let cells = { cells.iter() }.map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
@@ -126,7 +139,7 @@ fn section(number: usize, table: &Table) -> String {
     let notes =
         { table.notes.iter() }.map(|note| format!("<p class=\"note\">{}</p>", escaped(note)));
     format!(
-        "<section id=\"s{number}\"><h2>{}</h2><div class=\"wide\"><table><thead>{}</thead><tbody>{rows}</tbody></table></div>{}</section>",
+        "<section id=\"s{number}\"><h2>{}</h2><div class=\"wide\"><table><thead>{}</thead><tbody>{rows}</tbody></table></div>{}{origin}</section>",
         escaped(&table.title),
         row("th", &table.columns),
         notes.collect::<String>()

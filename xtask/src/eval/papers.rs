@@ -48,6 +48,13 @@ pub fn compared(
     let shown = |row: &str| rows.iter().any(|cells: &Vec<String>| cells[0] == row);
     let footnotes = { table.footnotes.iter() }.filter(|footnote| shown(&footnote.row));
     notes.extend(footnotes.map(|it| format!("{}, {}: {}", it.row, it.column, it.note)));
+    let absent: Vec<&str> = table.names().filter(|row| !shown(row)).collect();
+    if !absent.is_empty() {
+        notes.push(format!(
+            "Rows without a measured exhibit: {}.",
+            absent.join(", ")
+        ));
+    }
     Ok(Table {
         title: format!(
             "{}, Table {} ({}; theirs / ours)",

@@ -68,6 +68,12 @@ impl Settings {
         }
     }
 
+    /// Where a trial begins. Seeds of different trials must not meet: a hunt uses
+    /// one per run.
+    pub fn seed(trial: u64) -> u64 {
+        trial << 32
+    }
+
     pub fn from(arguments: &[String]) -> Result<Settings, String> {
         let (mut settings, rest) = match arguments.split_first() {
             Some((word, rest)) if word == "--quick" => (Settings::quick(), rest),

@@ -23,6 +23,7 @@ pub fn all(
     let schedules = "Schedules to the first bug: median (quartiles), share of trials that found it";
     let seconds = "Seconds to the first bug: median (quartiles), share of trials that found it";
     Ok(vec![
+        errors(results),
         by_strategy(schedules, settings, results, 0, |hunts| {
             hunts.runs_summary()
         }),
@@ -40,6 +41,29 @@ pub fn all(
         btrigger::probability(papers, results)?,
         btrigger::time_to_error(papers, results)?,
     ])
+}
+
+/// What went wrong, exhibit by exhibit.
+pub fn errors(results: &[Measured]) -> Table {
+    let of_one = |measured: &Measured| -> Vec<Vec<String>> {
+        let errors = measured.errors.iter();
+        let row = |(part, error): (&String, &String)| {
+            vec![
+                measured.name.clone(),
+                part.clone(),
+                error.replace('\n', " "),
+            ]
+        };
+        errors.map(row).collect()
+    };
+    Table {
+        title: "Not what they say".to_string(),
+        columns: ["exhibit", "part", "what is wrong"]
+            .map(String::from)
+            .to_vec(),
+        rows: results.iter().flat_map(of_one).collect(),
+        notes: Vec::new(),
+    }
 }
 
 fn by_strategy(
