@@ -58,4 +58,4 @@ pub use verdict::{
     Verdict, is_library, is_written, judge, judge_against, signature_tag, written_spot,
 };
 pub use vocabulary::Vocabulary;
-pub use whole_file::write_whole;
+pub use whole_file::{check_place, write_whole};

@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all, whenever bohr is killed.
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -31,6 +31,26 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         }
         Err(_) => write_renamed(&folder, path, bytes),
     }
+}
+
+/// Whether a file can come to be at `path`, for whoever would write it only after
+/// long work. What is there stays as it is.
+///
+/// # Errors
+/// As the file system would have them then.
+pub fn check_place(path: &Path) -> std::io::Result<()> {
+    let target = std::fs::canonicalize(path);
+    let path = target.as_deref().unwrap_or(path);
+    match std::fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Err(std::io::ErrorKind::IsADirectory.into()),
+        Ok(there) if !there.is_file() => return Ok(()),
+        _ => {}
+    }
+    let folder = folder_of(path);
+    if !std::fs::metadata(&folder)?.is_dir() {
+        return Err(std::io::ErrorKind::NotADirectory.into());
+    }
+    Ok(rustix::fs::access(&folder, Access::WRITE_OK)?)
 }
 
 fn folder_of(path: &Path) -> PathBuf {
@@ -114,5 +134,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let refusal = write_whole(&folder.path().join("no/a.bohr"), b"x").unwrap_err();
         assert_eq!(refusal.kind(), std::io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn places_are_checked_without_a_trace() {
+        use std::io::ErrorKind;
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| check_place(&folder.path().join(name)).map_err(|it| it.kind());
+        assert_eq!(place("a.bohr"), Ok(()));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        std::fs::write(folder.path().join("file"), b"old").unwrap();
+        assert_eq!(place("file"), Ok(()));
+        assert_eq!(place("no/a.bohr"), Err(ErrorKind::NotFound));
+        assert_eq!(place("file/a.bohr"), Err(ErrorKind::NotADirectory));
+        assert_eq!(place("."), Err(ErrorKind::IsADirectory));
     }
 }

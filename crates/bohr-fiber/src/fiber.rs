@@ -79,10 +79,7 @@ impl Fiber {
     #[must_use]
     pub unsafe fn on_stack(parked: ParkedThread, top: usize, body: Body) -> Fiber {
         // SAFETY: the caller gives the memory.
-        let saved = unsafe {
-            let (run, finish) = (body.run as usize, body.finish as usize);
-            switch::lay_out(top, run, finish, body.argument)
-        };
+        let saved = unsafe { switch::lay_out(top, switch::enter, &body) };
         Fiber {
             saved: Cell::new(saved),
             state: Cell::new(State::Suspended),
@@ -98,12 +95,26 @@ impl Fiber {
     /// # Errors
     /// If the processor or the kernel cannot do it.
     pub fn with_own_stack(region: StackRegion, body: Body) -> Result<Fiber, FiberError> {
+        Fiber::in_running_thread(region, switch::enter, body)
+    }
+
+    /// The same for one that is no thread and only works for the one that runs,
+    /// whose `pthread_exit` is no business of it.
+    ///
+    /// # Errors
+    /// If the processor or the kernel cannot do it.
+    pub fn aside(region: StackRegion, body: Body) -> Result<Fiber, FiberError> {
+        Fiber::in_running_thread(region, switch::enter_aside, body)
+    }
+
+    fn in_running_thread(
+        region: StackRegion,
+        entry: unsafe extern "C" fn(),
+        body: Body,
+    ) -> Result<Fiber, FiberError> {
         tls::require_fs_base()?;
         // SAFETY: the region is a fresh stack, given to us.
-        let saved = unsafe {
-            let (run, finish) = (body.run as usize, body.finish as usize);
-            switch::lay_out(region.end(), run, finish, body.argument)
-        };
+        let saved = unsafe { switch::lay_out(region.end(), entry, &body) };
         Ok(Fiber {
             saved: Cell::new(saved),
             state: Cell::new(State::Suspended),

@@ -20,6 +20,7 @@
 //! The other registers are dead here: the System V convention lets any call
 //! destroy them.
 
+use crate::Body;
 use core::arch::naked_asm;
 
 /// Takes what is kept off the stack, down to the return address; control words
@@ -206,23 +207,40 @@ pub(crate) unsafe extern "C" fn enter() {
     )
 }
 
+/// First code of a fiber that only works for a thread. It leaves no handler in
+/// that thread's storage: a `pthread_exit` of the thread does not lead here.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter_aside() {
+    naked_asm!(
+        ".cfi_startproc",
+        ".cfi_undefined rip",
+        "mov rdi, r12",
+        "call r13",
+        "mov rdi, r12",
+        "xor esi, esi",
+        "call r14",
+        "ud2",
+        ".cfi_endproc",
+    )
+}
+
 /// Lays out a fresh fiber below `top` so that the first switch to it calls
-/// `enter`; gives its saved stack pointer.
+/// `entry`, one of the above; gives its saved stack pointer.
 ///
 /// # Safety
 /// The memory below `top` must be a stack that nobody else uses.
-pub(crate) unsafe fn lay_out(top: usize, run: usize, finish: usize, argument: usize) -> usize {
-    // One word for alignment: `enter` is returned to, not called, with an aligned stack.
+pub(crate) unsafe fn lay_out(top: usize, entry: unsafe extern "C" fn(), body: &Body) -> usize {
+    // One word for alignment: `entry` is returned to, not called, with an aligned stack.
     let start = (top & !15) - SAVED_WORDS * 8;
     let words = [
         floating_point_control(),
         0,
-        finish,
-        run,
-        argument,
+        body.finish as usize,
+        body.run as usize,
+        body.argument,
         0,
         0,
-        enter as *const () as usize,
+        entry as usize,
     ];
     // SAFETY: the caller gives us the memory, and the words fit below `top`.
     unsafe { core::ptr::copy_nonoverlapping(words.as_ptr(), start as *mut usize, SAVED_WORDS) };

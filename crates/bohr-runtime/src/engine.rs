@@ -227,6 +227,13 @@ impl Engine {
         self.live.borrow().len()
     }
 
+    /// Whether all threads have ended, or have nothing left to do but that.
+    pub fn do_all_leave(&self) -> bool {
+        let mut all = true;
+        self.each_live(|thread| all &= thread.queue.is_some() || thread.leaves.get());
+        all
+    }
+
     /// Calls `action` for each thread that has not ended.
     pub fn each_live(&self, mut action: impl FnMut(&'static Thread)) {
         let threads = self.threads.borrow();

@@ -65,8 +65,9 @@ pub fn wait_for(child: usize, milliseconds: u32, runs: impl Fn() -> Option<u64>)
     let mut killed = false;
     loop {
         let mut status = 0i32;
-        let quiet = libc::__WCLONE as u32 as usize;
-        let arguments = [child, &raw mut status as usize, quiet, 0, 0, 0];
+        // Its end sends no signal, unless it has become another program by then.
+        let any = libc::__WALL as u32 as usize;
+        let arguments = [child, &raw mut status as usize, any, 0, 0, 0];
         // SAFETY: writes the status.
         if unsafe { system::try_call(libc::SYS_wait4, arguments) }.is_ok() {
             return match (libc::WIFEXITED(status), killed) {

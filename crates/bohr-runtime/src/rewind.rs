@@ -136,7 +136,7 @@ impl Rewinder {
         let own = system::map_at(addresses::REWINDER, length, false).ok()? as *mut Rewinder;
         system::map_at(addresses::COPIES, MOST_PAGES * PAGE, false).ok()?;
         let written = Written::watch(&memory)?;
-        let fiber = Fiber::with_own_stack(stack, body).ok()?;
+        let fiber = Fiber::aside(stack, body).ok()?;
         // SAFETY: fresh memory, as long as is needed; zeroes are valid in what is
         // not set here.
         unsafe {

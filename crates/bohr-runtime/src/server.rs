@@ -15,7 +15,8 @@ use crate::{
 };
 use alloc::{format, string::String, vec::Vec};
 use bohr_event::control::{
-    Backend, Checkpoints, Detailing, ForkPoint, Job, Obstacle, Outcome, Reply, Request, RunReport,
+    Backend, Checkpoints, Detail, Detailing, ForkPoint, Job, Notice, Obstacle, Outcome, Reply,
+    Request, RunReport,
 };
 
 /// The most threads that are parked ahead; programs with more create them in
@@ -235,10 +236,12 @@ impl Server {
     fn account(&self, end: End, seed: u64, job: &Job) -> RunReport {
         let outcome = end.outcome(job.limits.milliseconds);
         let Some((summary, body)) = self.ledger.read() else {
+            let detail = self.detail_of_the_replaced(&outcome, job);
             output::reset();
             // What a run that was killed had done is in its trace.
             return RunReport {
                 trace: self.trace.filter(|_| job.trace != Detailing::Never),
+                detail,
                 ..told(seed, outcome, Summary::default())
             };
         };
@@ -253,6 +256,18 @@ impl Server {
         let failed = !matches!(report.outcome, Outcome::Exited { code: 0 });
         report.trace = self.trace.filter(|_| job.trace.covers(failed));
         report
+    }
+
+    /// Only a run that has become another program (`exec`) ends in good order
+    /// without a word of its own.
+    fn detail_of_the_replaced(&self, outcome: &Outcome, job: &Job) -> Option<Detail> {
+        let is_good = matches!(outcome, Outcome::Exited { code: 0 });
+        let mut detail = (is_good && job.details.covers(false)).then(|| Detail {
+            notices: alloc::vec![Notice::Process],
+            ..Detail::default()
+        });
+        verdict::attach_output(&mut detail);
+        detail
     }
 
     /// The next runs find parked threads for all that a run had. At a turn of a

@@ -193,7 +193,7 @@ pub fn process_number() -> i32 {
 
 /// Copies this process; 0 in the child. The raw call, since the C library's
 /// `fork` would take the parked threads for dead and reuse their stacks. Its end
-/// sends no signal, so only a wait for it with [`libc::__WCLONE`] sees it.
+/// sends no signal, so only a wait for it with [`libc::__WALL`] sees it.
 pub fn clone_process() -> Answer {
     let arguments = [0; 6];
     // SAFETY: a plain fork; the runtime is prepared to go on in the child.

@@ -116,6 +116,8 @@ pub struct Thread {
     pub since: Cell<u64>,
     /// Alive, ended, gone.
     pub life: Cell<Life>,
+    /// It has nothing left to do but to end.
+    pub leaves: Cell<bool>,
     /// Nobody will join it.
     pub detached: Cell<bool>,
     /// What it returned.
@@ -199,6 +201,7 @@ impl Thread {
             token: Cell::new(0),
             since: Cell::new(0),
             life: Cell::new(Life::Alive),
+            leaves: Cell::new(false),
             detached: Cell::new(false),
             result: Cell::new(0),
             children: Cell::new(0),

@@ -135,6 +135,11 @@ pub fn finished(thread: &'static Thread) -> ! {
         .get()
         .map_or(0, |(start, _)| entry(start as usize));
     crate::interpose::robust::give_up_locks(place);
+    thread.leaves.set(true);
+    if ENGINE.do_all_leave() {
+        // SAFETY: as the C library does when the last thread ends, `main` long gone.
+        unsafe { libc::exit(0) };
+    }
     ENGINE.step(operation(EventKind::Exit, thread.object(), place));
     thread.life.set(if thread.detached.get() {
         Life::Gone

@@ -86,10 +86,6 @@ pub fn fail_at(kind: FailureKind, message: &str, place: Option<PlaceNumber>, add
 
 /// No thread can go on, and time does not help.
 pub fn stuck() -> ! {
-    if ENGINE.live_count() == 0 {
-        // The main thread left by pthread_exit, and all others have ended.
-        exited_and_gone(0);
-    }
     fail(FailureKind::Deadlock, "no thread can go on")
 }
 
@@ -127,12 +123,6 @@ pub fn exited(code: i32, settle: impl FnOnce()) {
         rewind::undo(summary);
     }
     record(summary, &outcome, &detail);
-}
-
-/// The same where nothing is left to be done.
-pub fn exited_and_gone(code: i32) -> ! {
-    exited(code, || ());
-    system::exit(code)
 }
 
 fn close(outcome: Outcome) -> ! {

@@ -3,7 +3,9 @@
 
 mod harness;
 
-use harness::Program;
+use bohr_event::control::Outcome;
+use bohr_schedule::Plan;
+use harness::{Program, job};
 
 #[test]
 fn mutexes() {
@@ -18,6 +20,21 @@ fn conditions() {
 #[test]
 fn other_locks() {
     Program::compile("locks.c").always_succeeds(15);
+}
+
+#[test]
+fn the_last_thread_ends_the_process_in_good_order() {
+    let program = Program::compile("last_thread.c");
+    for arguments in [&[][..], &["main"]] {
+        let mut template = program.start_with(arguments);
+        for rule in harness::rules() {
+            for report in template.run(&job(&Plan::new(rule), 10)) {
+                assert_eq!(report.outcome, Outcome::Exited { code: 0 });
+                let output = harness::output(&report);
+                assert_eq!(output, "worker 1\nworker 2\nworker 3\n3 workers\n");
+            }
+        }
+    }
 }
 
 #[test]

@@ -88,6 +88,20 @@ fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
 }
 
 #[test]
+fn a_program_that_becomes_another_ends_with_it_and_says_so() {
+    let program = Program::compile("becomes_another.c");
+    let runs = job(&Plan::new(Rule::Random), 3);
+    for report in program.start_with(&["echo here"]).run(&runs) {
+        assert_eq!(report.outcome, Outcome::Exited { code: 0 });
+        assert_eq!(harness::output(&report), "here\n");
+        let detail = report.report.detail.expect("asked for");
+        assert_eq!(detail.notices, [Notice::Process]);
+    }
+    let failed = &program.start_with(&["exit 3"]).run(&runs)[0];
+    assert_eq!(failed.outcome, Outcome::Exited { code: 3 });
+}
+
+#[test]
 fn flags_of_open_files_do_not_go_from_run_to_run() {
     Program::compile("flags.c").always_succeeds(5);
 }

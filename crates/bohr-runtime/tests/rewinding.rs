@@ -83,6 +83,17 @@ fn simple_programs_are_undone() {
     }
 }
 
+/// The fiber that undoes runs borrows the main thread, and is not what its
+/// `pthread_exit` ends.
+#[test]
+fn a_main_thread_that_leaves_is_undone_with_all_others() {
+    let program = Program::compile("last_thread.c");
+    for arguments in [&[][..], &["main"]] {
+        let rewound = compare_with(&program, arguments, 60);
+        assert!(rewound > 0 || !is_possible(), "{arguments:?}");
+    }
+}
+
 /// Programs that open files, start processes, change attributes, or fail.
 #[test]
 fn lasting_effects_end_the_process() {

@@ -12,7 +12,7 @@ use bohr_event::control::Obstacle;
 use bohr_event::{FailureKind, MemoryModel};
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
 use bohr_explore::replay::Reproduction;
-use bohr_explore::{ExploreError, ToldRace, bug_file, write_whole};
+use bohr_explore::{ExploreError, ToldRace, bug_file, check_place, write_whole};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -80,6 +80,8 @@ pub fn run(args: &Args) -> Outcome {
         return merge::run(&args.merge, args.json);
     };
     let interrupted = interruption();
+    let output = output(args, program);
+    check_place(&output).map_err(|source| unusable(&output, source))?;
     let subject = program.subject()?;
     let mut plan = plan(args);
     if let Some(core) = &args.like {
@@ -145,10 +147,22 @@ fn plan(args: &Args) -> Hunt {
     }
 }
 
+/// Where the first bug is to be written.
+fn output(args: &Args, program: &ProgramArgs) -> PathBuf {
+    let named = || PathBuf::from(format!("{}.bohr", program.name()));
+    args.output.clone().unwrap_or_else(named)
+}
+
+fn unusable(path: &Path, source: std::io::Error) -> ExploreError {
+    ExploreError::File {
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
 /// Writes the bug files: the first where the user wants it, others numbered.
 fn save(args: &Args, program: &ProgramArgs, findings: &[Finding]) -> Result<Vec<PathBuf>, Failure> {
-    let first = args.output.clone();
-    let first = first.unwrap_or_else(|| PathBuf::from(format!("{}.bohr", program.name())));
+    let first = output(args, program);
     let mut files = Vec::new();
     for (number, finding) in findings.iter().enumerate() {
         let path = match number {
@@ -156,10 +170,7 @@ fn save(args: &Args, program: &ProgramArgs, findings: &[Finding]) -> Result<Vec<
             _ => numbered(&first, number + 1),
         };
         let bytes = bug_file::write(&finding.bug);
-        write_whole(&path, &bytes).map_err(|source| ExploreError::File {
-            path: path.clone(),
-            source,
-        })?;
+        write_whole(&path, &bytes).map_err(|source| unusable(&path, source))?;
         files.push(path);
     }
     Ok(files)

@@ -136,6 +136,9 @@ pub fn run(args: &Args) -> Outcome {
         for line in args.omissions.describe(detail) {
             eprintln!("bohr: {line}");
         }
+        for notice in &detail.notices {
+            eprintln!("bohr: note: {notice}");
+        }
         if let Some(sentence) = describe_unwatched(report.missing()) {
             eprintln!("bohr: note: {sentence}");
         }
@@ -155,6 +158,7 @@ fn as_json(
     counted: &[(&Expression, &Counts)],
 ) -> serde_json::Value {
     let counted = counted.iter();
+    let notices = report.detail.iter().flat_map(|detail| &detail.notices);
     json!({
         "failed": verdict.is_some(),
         "strategy": args.schedule.single().to_string(),
@@ -170,6 +174,7 @@ fn as_json(
         "events": report.events,
         "switches": report.switches,
         "schedule": format!("{:016x}", report.hash),
+        "notices": notices.map(ToString::to_string).collect::<Vec<_>>(),
         "races": races,
         "trace_file": args.trace,
         "breakpoints": counted.map(|(expression, counts)| breakpoints::as_json(expression, counts)).collect::<Vec<_>>(),

@@ -40,6 +40,22 @@ fn programs_that_cannot_be_controlled() {
     refuses(&folder, &words, &["there is no strategy `luck`"]);
 }
 
+/// Before the hunt, not after it.
+#[test]
+fn a_bug_that_could_not_be_written() {
+    let folder = Folder::with("lost_update", &[]);
+    for output in ["nowhere/bug", "program/bug", "."] {
+        let words = ["hunt", "--runs", "1", "-o", output, "--", "./program"];
+        refuses(
+            &folder,
+            &words,
+            &[&format!("the file `{output}` cannot be used")],
+        );
+        let messages = folder.bohr(&words).expect(2).messages();
+        assert!(!messages.contains("controls the program"), "{messages}");
+    }
+}
+
 #[test]
 fn bug_files_that_cannot_be_read() {
     let folder = Folder::with("lost_update", &[]);

@@ -70,6 +70,9 @@ impl Futex {
     /// The kernel's answer, as a negative error number where it is one; `None` for
     /// operations that are not known here.
     pub fn call_if_known(self) -> Option<isize> {
+        if !self.word.is_multiple_of(size_of::<u32>()) {
+            return Some(-(libc::EINVAL as isize));
+        }
         Some(match self.operation & libc::FUTEX_CMD_MASK {
             libc::FUTEX_WAIT => self.wait(ANY, self.deadline(false)),
             libc::FUTEX_WAIT_BITSET => self.wait(self.third_value, self.deadline(true)),

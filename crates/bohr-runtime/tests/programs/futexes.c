@@ -42,6 +42,7 @@ static void start(pthread_t *threads, int count, void *(*run)(void *)) {
 int main(void) {
     pthread_t threads[3];
     assert(futex(&word, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0) == -1 && errno == EAGAIN);
+    assert(futex((char *)&word + 1, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0) == -1 && errno == EINVAL);
     struct timespec span = {.tv_sec = 1000};
     assert(futex(&word, FUTEX_WAIT_PRIVATE, 0, &span, 0, 0) == -1 && errno == ETIMEDOUT);
 
