@@ -28,6 +28,9 @@ pub const WATCHDOG: i32 = 63;
 /// Bytes of the stack that handlers run on.
 const HANDLER_STACK: usize = 512 << 10;
 
+/// How far below its end a stack that has overflowed is written to by the runtime.
+const BELOW: usize = 64 << 10;
+
 /// The kernel's own form of `struct sigaction`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -114,12 +117,16 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
     if !control::is_on() || REPORTING.is_closing() {
         return give_up(signal);
     }
+    let in_runtime = OBJECTS.is_runtime(registers.instruction());
+    // Hooks and calls run on the stack of the program. Where they do not fit there,
+    // the engine is in the middle of something, and no handler may begin.
+    let unfit = in_runtime && is_below_stack(address);
     // SAFETY: the kernel's arguments are passed on.
-    if unsafe { signals::program_handles(signal, info, context) } {
+    if !unfit && unsafe { signals::program_handles(signal, info, context) } {
         return;
     }
     let mut place = OBJECTS.place(registers.place());
-    if OBJECTS.is_runtime(registers.instruction()) {
+    if in_runtime {
         if is_own(address) {
             verdict::broken(&format!("signal {signal} in the runtime at {place:x?}"));
         }
@@ -141,6 +148,12 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
 /// disk is full.
 fn is_trace(address: usize) -> bool {
     (addresses::TRACE..addresses::ARENA).contains(&address)
+}
+
+/// Whether the address is where a stack that has overflowed is written to.
+fn is_below_stack(address: usize) -> bool {
+    let (start, _) = ENGINE.current().stack.get();
+    (start.saturating_sub(BELOW)..start).contains(&address)
 }
 
 /// Whether the address is the runtime's own business.

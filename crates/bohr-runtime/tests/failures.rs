@@ -31,6 +31,7 @@ fn ways_to_fail() {
     let expected = [
         ("crash", FailureKind::Crash { signal: 11 }),
         ("overflow", FailureKind::Crash { signal: 11 }),
+        ("overflow-in-call", FailureKind::Crash { signal: 11 }),
         ("divide", FailureKind::Crash { signal: 8 }),
         ("abort", FailureKind::Abort),
         ("assert", FailureKind::Assertion),

@@ -254,8 +254,8 @@ impl<'a> Measuring<'a> {
         object(command.args(words).arg("--output").arg(output).arg(bug))
     }
 
-    /// Several hunts with different seeds. The first that finds something is
-    /// held against the manifest; a sentence if it is something else.
+    /// Several hunts with different seeds. Whatever they find is held against the
+    /// manifest; a sentence if it is something else.
     fn hunts(
         &self,
         exhibit: &Exhibit,
@@ -270,9 +270,9 @@ impl<'a> Measuring<'a> {
         let mut complaint = None;
         for trial in 0..self.settings.trials {
             let report = self.hunt(exhibit, &program, strategy, trial)?;
-            if report.found && hunts.found() == 0 {
+            if report.found {
                 if let Verdict::Wrong(sentence) = bohr_museum::judge(exhibit, &report) {
-                    complaint = Some(sentence);
+                    complaint.get_or_insert(format!("trial {trial}: {sentence}"));
                 }
                 self.keep_bug(exhibit, &program)?;
             }

@@ -48,7 +48,10 @@ pub fn json(settings: &Settings, results: &[Measured]) -> Value {
 pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
     let mut text = format!("# Evaluation\n\n{}\n", heading(settings));
     for table in tables.iter().filter(|table| !table.rows.is_empty()) {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let line = |cells: &[String]| {
+            let cells = cells.iter().map(|cell| cell.replace('|', "\\|"));
+            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        };
         text.push_str(&format!("\n## {}\n\n", table.title));
         text.push_str(&line(&table.columns));
         text.push_str(&line(&vec!["---".to_string(); table.columns.len()]));

@@ -1,6 +1,9 @@
 // One way to fail per argument.
+#define _GNU_SOURCE
+#include <alloca.h>
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +18,33 @@ __attribute__((noinline)) static int overflow(int depth) {
     return depth < 0 ? 0 : overflow(depth + 1) + space[0];
 }
 
+static void recovers(int signal) {
+    sched_yield();
+    _exit(signal);
+}
+
+__attribute__((noinline)) static int calls(int depth) {
+    volatile char space[16];
+    space[0] = (char)depth;
+    sched_yield();
+    return depth < 0 ? 0 : calls(depth + 1) + space[0];
+}
+
+// Its frames are small, so what does not fit on the stack is what it calls.
+static void overflow_in_call(void) {
+    pthread_attr_t attributes;
+    size_t size;
+    signal(SIGSEGV, recovers);
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstacksize(&attributes, &size);
+    volatile char *most = alloca(size - (64 << 10));
+    most[0] = 0;
+    calls(0);
+}
+
 static void *work(void *way) {
+    if (!strcmp(way, "overflow-in-call"))
+        overflow_in_call();
     if (!strcmp(way, "crash"))
         *nowhere = 1;
     if (!strcmp(way, "overflow"))
