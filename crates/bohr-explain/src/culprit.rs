@@ -43,6 +43,8 @@ pub struct Culprit {
     pub after: Option<Moment>,
     /// The same with further variables around the same edges.
     pub further: Vec<[Moment; 3]>,
+    /// Whether it is locks that conflict: the accesses are what they guard.
+    pub by_locks: bool,
 }
 
 impl Culprit {
@@ -50,6 +52,16 @@ impl Culprit {
     pub fn named(&self) -> impl Iterator<Item = &Moment> {
         let own = self.before.iter().chain([&self.between]).chain(&self.then);
         own.chain(&self.after).chain(self.further.iter().flatten())
+    }
+
+    /// The pairs of it that conflict.
+    pub fn conflicts(&self) -> impl Iterator<Item = [&Moment; 2]> {
+        let left = self.before.iter().map(|before| [before, &self.between]);
+        let then = self.then.as_ref().unwrap_or(&self.between);
+        let right = self.after.iter().map(move |after| [then, after]);
+        let further = self.further.iter();
+        let further = further.flat_map(|[one, two, three]| [[one, two], [two, three]]);
+        left.chain(right).chain(further)
     }
 }
 
@@ -109,6 +121,10 @@ impl Surroundings<'_> {
             None => [left.first().copied(), right.first().copied()],
         };
         let further = self.further(&left, &right, &before, named);
+        let by_locks = named
+            .iter()
+            .flatten()
+            .all(|conflict| conflict.importance == Importance::Lock);
         let [first, second] = named;
         let first = first.map(|first| self.seen(&before, first, true));
         let second = second.map(|second| self.seen(&self.after, second, false));
@@ -121,6 +137,7 @@ impl Surroundings<'_> {
             before: first.map(|first| first.0),
             after: second.map(|second| second.0),
             further,
+            by_locks,
         })
     }
 
@@ -153,10 +170,22 @@ impl Surroundings<'_> {
             Some(((*one).clone(), (*two).clone()))
         });
         pair.unwrap_or_else(|| {
-            let first =
-                |section: &[&Moment], lock: &Moment| (*section.first().unwrap_or(&lock)).clone();
+            let first = |section: &[&Moment], lock: &Moment| {
+                let shared = section.iter().find(|moment| self.is_shared(moment));
+                (*shared.or(section.first()).unwrap_or(&lock)).clone()
+            };
             (first(&mine, moment), first(&theirs, &other))
         })
+    }
+
+    /// Whether another thread touches the same in this run.
+    fn is_shared(&self, moment: &Moment) -> bool {
+        let run = self.directory.run;
+        let by_another = |event: usize| *run.path(event) != moment.thread;
+        let whole = 0..run.steps.len();
+        self.directory
+            .touching(&moment.operation, &whole, false, by_another)
+            .is_some()
     }
 
     /// The accesses to data in a critical section of a lock.

@@ -1,6 +1,7 @@
 //! All that is found out about a failure.
 
 use crate::circle::{Link, circle};
+use crate::culprit::{Culprit, overlap};
 use crate::experiment::Experimenter;
 use crate::lifetime::{Lifetime, lifetime};
 use crate::moment::Moment;
@@ -9,6 +10,7 @@ use crate::order::{Order, absentees, orders};
 use crate::race::{Race, races};
 use crate::stale::{Stale, stale_reads};
 use crate::window::{Window, windows};
+use bohr_event::Operation;
 use bohr_event::control::{Failure, Recorded};
 
 /// Races that are told one by one.
@@ -57,6 +59,8 @@ pub fn explain<E: Experimenter>(
     }
     let states = failure.map_or(&[][..], |failure| &failure.states);
     let circle = circle(&run, states);
+    let mut races = races(&run.steps);
+    mark_needed(&mut races, &run, &windows, &found);
     Ok(Explanation {
         unheard: match circle.is_empty() {
             true => unheard(&run, states),
@@ -67,17 +71,38 @@ pub fn explain<E: Experimenter>(
         windows,
         unexamined,
         orders: found,
-        races: races(&run.steps),
+        races,
         unordered: Vec::new(),
         stale: stale_reads(&run),
         run,
     })
 }
 
+/// Marks the races between places whose conflict was found to matter, about the same
+/// variable.
+fn mark_needed(races: &mut [Race], run: &Recorded, windows: &[Window], orders: &[Order]) {
+    let culprits = windows.iter().filter_map(|window| window.culprit.as_ref());
+    let conflicts: Vec<[&Moment; 2]> = culprits
+        .flat_map(Culprit::conflicts)
+        .chain(orders.iter().map(|order| [&order.first, &order.second]))
+        .collect();
+    for race in races {
+        let pair = [race.first, race.second].map(|event| &run.steps[event].operation);
+        race.needed = conflicts.iter().any(|conflict| {
+            let [one, two] = conflict.map(|moment| &moment.operation);
+            let is = |one: &Operation, two: &Operation| {
+                one.place == pair[0].place && two.place == pair[1].place
+            };
+            overlap(one, pair[0]) && (is(one, two) || is(two, one))
+        });
+    }
+}
+
 /// Explains a run whose failure is a data race: no schedule makes that go away.
 #[must_use]
 pub fn explain_race(run: Recorded) -> Explanation {
-    let races = races(&run.steps);
+    let mut races = races(&run.steps);
+    races.iter_mut().for_each(|race| race.needed = true);
     let shown = races.iter().take(SHOWN_RACES);
     let unordered =
         shown.map(|race| [race.first, race.second].map(|event| Moment::at(&run, event)));
@@ -90,6 +115,15 @@ pub fn explain_race(run: Recorded) -> Explanation {
 }
 
 impl Explanation {
+    /// The preemptions that nothing else tells better: where threads wait for each
+    /// other in a circle, an interruption that is about locks is how they came there.
+    pub fn telling_windows(&self) -> impl Iterator<Item = &Window> {
+        let by_locks = |window: &Window| window.culprit.as_ref().is_none_or(|it| it.by_locks);
+        let told = !self.circle.is_empty();
+        let windows = self.windows.iter();
+        windows.filter(move |window| !(told && by_locks(window)))
+    }
+
     /// The moments that matter.
     #[must_use]
     pub fn named(&self) -> Vec<&Moment> {
@@ -101,7 +135,7 @@ impl Explanation {
         });
         let unheard = self.unheard.iter();
         let unheard = unheard.flat_map(|unheard| [&unheard.notified, &unheard.waits]);
-        let windows = self.windows.iter().flat_map(Window::named);
+        let windows = self.telling_windows().flat_map(Window::named);
         let orders = self.orders.iter().flat_map(Order::named);
         let stale = self.stale.iter();
         let stale = stale.flat_map(|stale| [&stale.store, &stale.read]);

@@ -193,7 +193,8 @@ impl Objects {
         let name = match evidence.from {
             // The variables of a library say nothing to its user.
             Origin::Variable(name) | Origin::Pointer(name)
-                if program.texts[name].starts_with("__") || &program.texts[name] == "this" =>
+                if program.texts[name].starts_with("__")
+                    || matches!(&program.texts[name], "this" | "self") =>
             {
                 return None;
             }

@@ -11,12 +11,14 @@
 //! With n events, T threads and s synchronisation events this takes
 //! O(n + s · T) time and memory for the addresses that are touched.
 
+mod barrier;
 mod clock;
 mod locks;
 mod memory;
 
 pub use locks::locks_held;
 
+use barrier::Barrier;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, PlaceNumber, ThreadIndex};
 use clock::Clock;
@@ -33,6 +35,9 @@ pub struct Race {
     pub second: usize,
     /// How many races there are between the two places.
     pub count: u64,
+    /// Whether the failure needs the order in which one of them was resolved: it is
+    /// one of the conflicts that were found by experiment.
+    pub needed: bool,
 }
 
 /// The races of an execution, one per pair of places, in the order in which
@@ -62,6 +67,7 @@ pub fn races(steps: &[Step]) -> Vec<Race> {
                     first,
                     second,
                     count: 1,
+                    needed: false,
                 },
                 places,
             )),
@@ -83,8 +89,9 @@ struct Thread {
 #[derive(Default)]
 struct Detector {
     threads: HashMap<ThreadIndex, Thread>,
-    /// What locks, conditions, threads, barriers and messages pass on.
+    /// What locks, conditions, threads and messages pass on.
     objects: HashMap<u64, Clock>,
+    barriers: HashMap<u64, Barrier>,
     /// What readers of a lock pass on to the next writer: to each other, nothing.
     readers: HashMap<u64, Clock>,
     /// What atomic variables pass on.
@@ -100,7 +107,7 @@ impl Detector {
         match step.operation.kind {
             Read | Write | Update => self.access(event, step),
             Fence => self.fence(thread, step.operation.order),
-            Release | Signal | Broadcast | Send | Fork | Exit | Arrive => {
+            Release | Signal | Broadcast | Send | Fork | Exit => {
                 let passed = self.pass_on(thread);
                 self.objects.entry(object).or_default().join(&passed);
             }
@@ -108,8 +115,19 @@ impl Detector {
                 let passed = self.pass_on(thread);
                 self.readers.entry(object).or_default().join(&passed);
             }
-            AcquireShared | Wait | Receive | Start | Join | Depart => {
+            AcquireShared | Wait | Receive | Start | Join => {
                 self.take_over(thread, object);
+            }
+            Arrive => {
+                let passed = self.pass_on(thread);
+                self.barriers
+                    .entry(object)
+                    .or_default()
+                    .arrive(thread, &passed);
+            }
+            Depart => {
+                let passed = self.barriers.entry(object).or_default().depart(thread);
+                self.thread(thread).now.join(&passed);
             }
             Acquire => {
                 self.take_over(thread, object);

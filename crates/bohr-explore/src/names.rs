@@ -1,17 +1,20 @@
 //! What people call the addresses and places of a run.
 
 use crate::atlas::{Atlas, Spot};
-use crate::verdict::written_spot;
+use crate::verdict::{is_library, is_written, written_spot};
 use crate::vocabulary::Vocabulary;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// See the module.
 pub struct Names<'a> {
     atlas: &'a mut Atlas,
     threads: &'a [ThreadPath],
     allocations: Allocations,
+    /// Who had blocks allocated, by where these begin: what the place of the
+    /// allocation does not tell if a library made it.
+    origins: HashMap<u64, Spot>,
     vocabulary: Vocabulary,
 }
 
@@ -69,8 +72,14 @@ impl<'a> Names<'a> {
             atlas,
             threads,
             allocations: Allocations::of(steps),
+            origins: HashMap::new(),
             vocabulary,
         }
+    }
+
+    /// Takes in whose code had the block allocated that begins at an address.
+    pub fn learn_origin(&mut self, block: u64, origin: Spot) {
+        self.origins.insert(block, origin);
     }
 
     /// The name of a thread.
@@ -91,6 +100,38 @@ impl<'a> Names<'a> {
     #[must_use]
     pub fn is_own_code(&self, place: PlaceNumber) -> bool {
         self.atlas.is_own_code(place)
+    }
+
+    /// The same spot with its file called as the model calls it. Line tables have
+    /// whole paths where the model has what the compiler was told.
+    #[must_use]
+    pub fn as_modelled(&self, spot: Spot) -> Spot {
+        let Some(line) = spot.line.as_ref().filter(|line| line.starts_with('/')) else {
+            return spot;
+        };
+        let files = self.atlas.models().iter().flat_map(|model| {
+            let paths = model.files.values();
+            paths.map(|file| model.texts[file.path].as_ref())
+        });
+        let same = |file: &&str| {
+            let (path, _) = line.rsplit_once(':').unwrap_or((line, ""));
+            let rest = path.strip_suffix(file);
+            rest.is_some_and(|folder| folder.ends_with('/')) && !file.is_empty()
+        };
+        let Some(file) = files.filter(same).max_by_key(|file| file.len()) else {
+            return spot;
+        };
+        let number = line.rsplit(':').next().unwrap_or_default();
+        Spot {
+            line: Some(format!("{file}:{number}")),
+            ..spot
+        }
+    }
+
+    /// Whether a place lies in code that the program's author wrote, or in a
+    /// library's code that was put inline there.
+    pub fn is_written(&mut self, place: PlaceNumber) -> bool {
+        is_written(self.atlas, place)
     }
 
     /// The line of a place and of the calls that were put inline around it.
@@ -132,12 +173,14 @@ impl<'a> Names<'a> {
         if let Some(pointer) = self.vocabulary.pointer_into(&allocation) {
             return Some(pointer);
         }
-        let spot = self.spot(allocation.place);
-        let offset = address - allocation.object;
-        Some(format!(
-            "byte {offset} of the {} bytes allocated by {spot}",
-            allocation.size
-        ))
+        let known = self.origins.get(&allocation.object).cloned();
+        let spot = known.unwrap_or_else(|| self.spot(allocation.place));
+        let (offset, size) = (address - allocation.object, allocation.size);
+        // That a library has memory allocated somewhere says nothing.
+        Some(match is_library(&spot) {
+            true => format!("byte {offset} of a block of {size} bytes"),
+            false => format!("byte {offset} of the {size} bytes (from {spot})"),
+        })
     }
 }
 

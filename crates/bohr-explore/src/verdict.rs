@@ -78,7 +78,7 @@ fn judge_for(
         atlas.update(&detail.objects);
     }
     match &report.outcome {
-        Outcome::Failed(failure) => Some(describe(failure, paths, atlas)),
+        Outcome::Failed(failure) => Some(verdict_on(failure, paths, atlas)),
         Outcome::Exited { code } if *code != oracle.exit_code => Some(plain(
             FailureKind::Exit { code: *code },
             format!("ended with exit code {code}, expected {}", oracle.exit_code),
@@ -179,7 +179,9 @@ fn passes(check: &str, output: &[u8]) -> bool {
     child.wait().is_ok_and(|status| status.success())
 }
 
-fn describe(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) -> Verdict {
+/// The verdict on what the runtime saw fail; `paths` are by thread index.
+#[must_use]
+pub fn verdict_on(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) -> Verdict {
     let failing = failure
         .states
         .iter()

@@ -4,7 +4,7 @@
 use crate::atlas::Atlas;
 use crate::verdict::is_written;
 use bohr_event::control::Step;
-use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
+use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 use bohr_explain::{Importance, ObjectName, Objects};
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +15,18 @@ pub struct Vocabulary {
     /// By address; what is not in it is data.
     importance: HashMap<u64, Importance>,
 }
+
+/// Where the locks of Rust's own library are made.
+const LOCK_SOURCES: [&str; 5] = [
+    "library/std/src/sync/poison",
+    "library/std/src/sync/barrier",
+    "library/std/src/sync/once",
+    "library/std/src/sync/lazy_lock",
+    "library/std/src/sys/sync/",
+];
+
+/// Where it counts owners, and where threads begin and end.
+const OWNER_SOURCES: [&str; 2] = ["library/alloc/src/sync.rs", "library/std/src/thread/"];
 
 /// What the variables of Rust's own libraries begin with.
 const PRIVATE: [&str; 3] = ["std::", "core::", "alloc::"];
@@ -33,6 +45,54 @@ impl Vocabulary {
         Vocabulary {
             importance: importance(&objects, atlas, steps),
             objects,
+        }
+    }
+
+    /// One event for each atomic variable of which types do not tell whether it
+    /// belongs to a lock: in code that is not optimised, the functions of the library
+    /// that make a lock are not put inline, and take a pointer to a number. Whoever
+    /// called them tells more.
+    pub fn doubtful(&self, atlas: &mut Atlas, steps: &[Step]) -> Vec<usize> {
+        let mut first: HashMap<u64, (usize, ThreadIndex, bool)> = HashMap::new();
+        let mut written: HashMap<PlaceNumber, bool> = HashMap::new();
+        for (event, step) in steps.iter().enumerate() {
+            let Operation { kind, place, .. } = step.operation;
+            let atomic = step.operation.order > MemoryOrder::Plain;
+            let known = self.importance.contains_key(&step.operation.object);
+            if !kind.is_access() || !atomic || known {
+                continue;
+            }
+            let is_written = written
+                .entry(place)
+                .or_insert_with(|| is_written(atlas, place));
+            let entry = first.entry(step.operation.object);
+            let (_, thread, wanted) = entry.or_insert((event, step.thread, false));
+            *wanted |= *thread != step.thread && !*is_written;
+        }
+        let wanted = first.into_values().filter(|(_, _, wanted)| *wanted);
+        let mut events: Vec<usize> = wanted.map(|(event, _, _)| event).collect();
+        events.sort_unstable();
+        events
+    }
+
+    /// Takes in who called what accessed an address: the author's own code, or the
+    /// library for a lock.
+    pub fn learn_stack(&mut self, atlas: &mut Atlas, address: u64, frames: &[PlaceNumber]) {
+        for &frame in frames {
+            for line in atlas.spots(frame).into_iter().filter_map(|spot| spot.line) {
+                let from = |sources: &[&str]| sources.iter().any(|part| line.contains(part));
+                if from(&LOCK_SOURCES) {
+                    self.importance.insert(address, Importance::Lock);
+                    return;
+                }
+                if from(&OWNER_SOURCES) {
+                    self.importance.insert(address, Importance::Private);
+                    return;
+                }
+            }
+            if is_written(atlas, frame) {
+                return;
+            }
         }
     }
 

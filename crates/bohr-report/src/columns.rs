@@ -1,22 +1,62 @@
-//! The interleaving as a picture: a column per thread, time going down.
+//! The interleaving as a picture: a column per thread, time going down. It is to
+//! fit on two screens: of many threads, those that matter have columns, and of a
+//! long run, what matters has lines.
 
 use crate::told::Teller;
 use bohr_event::{EventKind, ThreadPath};
 use bohr_explain::{Explanation, Moment};
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
-/// Rows of one segment that are shown at its beginning and its end.
-const EDGE: usize = 2;
+/// Lines that are shown, if less detail can help.
+const MOST_ROWS: usize = 64;
 
-/// Width of a column.
-const WIDTH: usize = 44;
+/// Threads up to which each has a column.
+const MOST_COLUMNS: usize = 4;
 
-/// One line of one column.
+/// Letters of all columns together, if they can be so narrow.
+const TOTAL_WIDTH: usize = 150;
+
+/// Letters of a column.
+const WIDTHS: Range<usize> = 28..45;
+
+/// Events from the ends of a segment among which those of the author's are looked for.
+const REACH: usize = 256;
+
+/// Threads that are named where they are only told by the way.
+const NAMED: usize = 3;
+
+/// How much is shown of a segment.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// Events at its beginning and its end.
+    edge: usize,
+    /// Whether segments in which nothing matters are told together.
+    together: bool,
+}
+
+/// From much to little.
+const DETAILS: [Detail; 3] = [
+    Detail {
+        edge: 2,
+        together: false,
+    },
+    Detail {
+        edge: 1,
+        together: false,
+    },
+    Detail {
+        edge: 0,
+        together: true,
+    },
+];
+
+/// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Which column, from 0.
-    pub column: usize,
+    /// In which column, from 0; `None` if it is about threads that have none.
+    pub column: Option<usize>,
     /// What stands there.
     pub text: String,
     /// Whether the verdict names it.
@@ -32,6 +72,14 @@ pub struct Columns {
     pub rows: Vec<Row>,
 }
 
+/// A segment of a run.
+struct Part<'a> {
+    thread: &'a ThreadPath,
+    events: Range<usize>,
+    /// Whether the verdict names an event of it.
+    marked: bool,
+}
+
 impl Columns {
     /// The columns of an explanation's run.
     pub fn new(explanation: &Explanation, teller: &mut dyn Teller) -> Columns {
@@ -41,39 +89,65 @@ impl Columns {
             .iter()
             .filter_map(|moment| moment.position(run))
             .collect();
+        let parts = parts(explanation, &marked);
+        let shown = shown_threads(&parts);
         let mut columns = Columns::default();
-        let mut event = 0;
-        for segment in run.schedule.segments() {
-            let end = (event + segment.events as usize).min(run.steps.len());
-            columns.segment(explanation, event..end, &segment.thread, &marked, teller);
-            event = end;
+        for detail in DETAILS {
+            columns = Columns::default();
+            columns.fill(explanation, &parts, &shown, detail, &marked, teller);
+            if columns.rows.len() <= MOST_ROWS {
+                break;
+            }
         }
         columns
+    }
+
+    fn fill(
+        &mut self,
+        explanation: &Explanation,
+        parts: &[Part<'_>],
+        shown: &HashSet<&ThreadPath>,
+        detail: Detail,
+        marked: &HashSet<usize>,
+        teller: &mut dyn Teller,
+    ) {
+        let by_the_way =
+            |part: &Part<'_>| !shown.contains(part.thread) || detail.together && !part.marked;
+        for group in parts.chunk_by(|one, two| by_the_way(one) && by_the_way(two)) {
+            match by_the_way(&group[0]) {
+                true => self.rows.push(aside(group)),
+                false => self.segment(explanation, &group[0], detail.edge, marked, teller),
+            }
+        }
     }
 
     fn segment(
         &mut self,
         explanation: &Explanation,
-        events: std::ops::Range<usize>,
-        thread: &ThreadPath,
+        part: &Part<'_>,
+        edge: usize,
         marked: &HashSet<usize>,
         teller: &mut dyn Teller,
     ) {
-        let column = self.column(thread);
+        let column = self.column(part.thread);
+        let events = part.events.clone();
         let mut last_shown = events.start;
         let mut last_text = String::new();
-        for position in interesting(events.clone(), marked) {
-            self.gap(column, position - last_shown);
-            last_shown = position + 1;
+        for position in interesting(explanation, events.clone(), edge, marked, teller) {
             let text = text(&Moment::at(&explanation.run, position), teller);
             let is_marked = marked.contains(&position);
-            if text != last_text || is_marked {
-                self.rows.push(Row {
-                    column,
-                    text: text.clone(),
-                    marked: is_marked,
-                });
+            if text == last_text && !is_marked {
+                // The same line once more; unless it follows at once, it is counted.
+                last_shown += usize::from(position == last_shown);
+                continue;
             }
+            self.gap(column, position - last_shown);
+            last_shown = position + 1;
+            self.rows.push(Row {
+                column: Some(column),
+                text: text.clone(),
+                marked: is_marked,
+            });
             last_text = text;
         }
         self.gap(column, events.end - last_shown.min(events.end));
@@ -90,12 +164,69 @@ impl Columns {
     fn gap(&mut self, column: usize, events: usize) {
         if events > 0 {
             self.rows.push(Row {
-                column,
-                text: format!("… {events} events"),
+                column: Some(column),
+                text: format!("… {}", counted(events, "event")),
                 marked: false,
             });
         }
     }
+}
+
+fn parts<'a>(explanation: &'a Explanation, marked: &HashSet<usize>) -> Vec<Part<'a>> {
+    let run = &explanation.run;
+    let mut start = 0;
+    let part = |segment: &'a bohr_event::Segment<_>| {
+        let end = (start + segment.events as usize).min(run.steps.len());
+        let events = std::mem::replace(&mut start, end)..end;
+        Part {
+            thread: &segment.thread,
+            marked: events.clone().any(|event| marked.contains(&event)),
+            events,
+        }
+    };
+    run.schedule.segments().iter().map(part).collect()
+}
+
+/// The threads that have columns: all if they are few, or else those that the
+/// verdict names, and the one that the run ends with.
+fn shown_threads<'a>(parts: &[Part<'a>]) -> HashSet<&'a ThreadPath> {
+    let all: HashSet<&ThreadPath> = parts.iter().map(|part| part.thread).collect();
+    if all.len() <= MOST_COLUMNS {
+        return all;
+    }
+    let named = parts.iter().filter(|part| part.marked);
+    named.chain(parts.last()).map(|part| part.thread).collect()
+}
+
+/// Segments in which nothing matters, in one line.
+fn aside(parts: &[Part<'_>]) -> Row {
+    let mut threads: Vec<&ThreadPath> = Vec::new();
+    for part in parts {
+        if !threads.contains(&part.thread) {
+            threads.push(part.thread);
+        }
+    }
+    let mut names: Vec<String> = threads.iter().map(ToString::to_string).collect();
+    if names.len() > NAMED + 1 {
+        let rest = names.split_off(NAMED).len();
+        names.push(format!("{rest} more"));
+    }
+    let events: usize = parts.iter().map(|part| part.events.len()).sum();
+    let s = if threads.len() == 1 { "" } else { "s" };
+    Row {
+        column: None,
+        text: format!(
+            "… thread{s} {}: {}",
+            names.join(", "),
+            counted(events, "event")
+        ),
+        marked: false,
+    }
+}
+
+fn counted(number: usize, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
 }
 
 /// The line of the source, or what happens if there is none.
@@ -113,13 +244,32 @@ fn text(moment: &Moment, teller: &mut dyn Teller) -> String {
     }
 }
 
-/// The events of a segment that are shown: its ends, and those that matter.
-fn interesting(events: std::ops::Range<usize>, marked: &HashSet<usize>) -> Vec<usize> {
-    let near_edge = |event: usize| event < events.start + EDGE || event + EDGE >= events.end;
-    events
-        .clone()
-        .filter(|event| near_edge(*event) || marked.contains(event))
-        .collect()
+/// The events of a segment that are shown: those that matter, and at its ends those
+/// that the author wrote. What a library does there says nothing.
+fn interesting(
+    explanation: &Explanation,
+    events: Range<usize>,
+    edge: usize,
+    marked: &HashSet<usize>,
+    teller: &mut dyn Teller,
+) -> Vec<usize> {
+    let mut is_shown = |event: &usize| {
+        let kind = explanation.run.steps[*event].operation.kind;
+        let moment = || Moment {
+            thread: explanation.run.path(*event).clone(),
+            number: 0,
+            operation: explanation.run.steps[*event].operation,
+        };
+        matches!(kind, EventKind::Start | EventKind::Exit) || teller.is_written(&moment())
+    };
+    let first = events.clone().take(REACH).filter(&mut is_shown);
+    let mut found: Vec<usize> = first.take(edge).collect();
+    let last = events.clone().rev().take(REACH).filter(&mut is_shown);
+    found.extend(last.take(edge));
+    found.extend(events.filter(|event| marked.contains(event)));
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// File name and line, without the folders.
@@ -136,15 +286,25 @@ fn cut(text: &str, width: usize) -> String {
 
 impl fmt::Display for Columns {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fair = TOTAL_WIDTH / self.threads.len().max(1);
+        let width = fair.clamp(WIDTHS.start, WIDTHS.end - 1);
         let heads = self.threads.iter();
-        let heads = heads.map(|thread| format!("{:WIDTH$}", format!("thread {thread}")));
+        let heads = heads.map(|thread| format!("{:width$}", format!("thread {thread}")));
         writeln!(out, "  {}", heads.collect::<String>().trim_end())?;
         for row in &self.rows {
-            let indent = row.column * WIDTH;
             let mark = if row.marked { '▶' } else { ' ' };
-            let text = cut(&row.text, WIDTH - 3);
-            writeln!(out, "  {:indent$}{mark} {text}", "")?;
+            match row.column {
+                Some(column) => {
+                    let indent = column * width;
+                    let text = cut(&row.text, width - 3);
+                    writeln!(out, "  {:indent$}{mark} {text}", "")?;
+                }
+                None => writeln!(out, "  {mark} {}", row.text)?,
+            }
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

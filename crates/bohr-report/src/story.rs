@@ -73,6 +73,8 @@ pub struct ToldRace {
     pub second: Told,
     /// How many there are at the two places.
     pub count: u64,
+    /// Whether the failure needs it.
+    pub needed: bool,
 }
 
 /// See the module.
@@ -114,8 +116,10 @@ impl Story {
             first: teller.tell(&Moment::at(run, race.first)),
             second: teller.tell(&Moment::at(run, race.second)),
             count: race.count,
+            needed: race.needed,
         });
-        let races = races.collect();
+        let mut races: Vec<ToldRace> = races.collect();
+        races.sort_by_key(|race| !race.needed);
         Story {
             bug,
             findings: findings(explanation, teller),
@@ -144,7 +148,7 @@ fn findings(explanation: &Explanation, teller: &mut dyn Teller) -> Vec<Finding> 
     }
     let lifetime = explanation.lifetime.iter();
     found.extend(lifetime.map(|lifetime| Finding::of_lifetime(lifetime, teller)));
-    let windows = explanation.windows.iter();
+    let windows = explanation.telling_windows();
     found.extend(windows.map(|window| Finding::of_window(window, teller)));
     let orders = explanation.orders.iter();
     found.extend(orders.map(|order| Finding::of_order(order, teller)));

@@ -54,9 +54,18 @@ impl Story {
 }
 
 fn sentence(race: &ToldRace) -> String {
-    let ToldRace { first, second, .. } = race;
+    let ToldRace {
+        first,
+        second,
+        needed,
+        ..
+    } = race;
+    let needed = match needed {
+        true => ": this is what the failure needs",
+        false => "",
+    };
     format!(
-        "  {}: {} {} at {}; {} {} at {}\n",
+        "  {}: {} {} at {}; {} {} at {}{needed}\n",
         first.object,
         first.thread,
         first.kind,

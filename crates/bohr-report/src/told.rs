@@ -11,6 +11,9 @@ pub trait Teller {
 
     /// The text of a line (`file:line`) of the source, if it is at hand.
     fn source(&mut self, line: &str) -> Option<String>;
+
+    /// Whether the program's author wrote what happens there, and not a library.
+    fn is_written(&mut self, moment: &Moment) -> bool;
 }
 
 /// A moment, as people read it.

@@ -1,5 +1,6 @@
 //! `bohr explain`: what a failure takes, readable in a minute.
 
+mod callers;
 mod page;
 mod probe;
 pub mod source;
@@ -9,13 +10,17 @@ mod telling;
 use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
-use bohr_event::FailureKind;
 use bohr_event::control::Failure as SeenFailure;
+use bohr_event::{FailureKind, ThreadPath};
 use bohr_explain::{Explanation, explain, explain_race};
-use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, write_whole};
+use bohr_explore::bug_file::{Bug, ThreadLine};
+use bohr_explore::{
+    Atlas, ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, verdict_on,
+    write_whole,
+};
 use bohr_report::Story;
 use bohr_schedule::Plan;
+use callers::allocations;
 use page::Shown;
 use probe::{Probe, failing_thread};
 use source::Sources;
@@ -72,6 +77,7 @@ pub fn run(args: &Args) -> Outcome {
             story.unexamined
         );
     }
+    note_missing(&story, &telling.sources);
     if let Some(path) = &args.sarif {
         let log = story.as_sarif(env!("CARGO_PKG_VERSION")).to_string();
         write(path, &log)?;
@@ -104,7 +110,9 @@ pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Ex
     let Observed { run, failure, .. } = observed;
     let run = run.ok_or(ExploreError::NotReproduced)?;
     let bar = counter("schedules tried");
-    let vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps);
+    let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps);
+    let enough = Instant::now() + time / 4;
+    callers::ask(&mut vocabulary, &run, trials, bug.seed, enough)?;
     let mut probe = Probe {
         trials,
         seed: bug.seed,
@@ -144,30 +152,72 @@ fn tell<'t>(
         failure,
         vocabulary,
     } = explained;
+    let named = explanation.named();
+    let blocks = allocations(&explanation.run, &named);
     let stacks = Stacks::of(
-        explanation.named(),
+        named.into_iter().chain(&blocks),
         explanation,
         failure.as_ref(),
         trials,
         bug.seed,
     )?;
+    let threads = &explanation.run.threads;
+    let seen = as_explained(bug, failure.as_ref(), threads, trials.atlas_mut());
+    let description = describe_bug(&seen);
     let names = Names::with(
         trials.atlas_mut(),
         &explanation.run.threads,
         &explanation.run.steps,
         std::mem::take(vocabulary),
     );
-    let mut telling = Telling {
-        names,
-        stacks,
-        sources: Sources::new(program),
-    };
+    let mut telling = Telling::new(names, stacks, Sources::new(program));
+    telling.learn_origins(&blocks);
     let told = bohr_report::Bug {
         signature: signature_tag(&bug.signature),
         kind: bug.signature.kind_name(),
-        description: describe_bug(bug),
+        description,
     };
     Ok((Story::new(told, explanation, &mut telling), telling))
+}
+
+/// The bug as the explained run shows it: another thread may fail there in the same
+/// way than when it was found.
+fn as_explained(
+    bug: &Bug,
+    failure: Option<&SeenFailure>,
+    threads: &[ThreadPath],
+    atlas: &mut Atlas,
+) -> Bug {
+    let Some(failure) = failure else {
+        return bug.clone();
+    };
+    let verdict = verdict_on(failure, threads, atlas);
+    let failed = |lines: &[ThreadLine]| {
+        let failed = lines.iter().find(|line| line.doing == "failed");
+        failed.map(|line| line.thread.clone())
+    };
+    let known = failed(&bug.threads);
+    if known.is_some() && known == failed(&verdict.threads) {
+        return bug.clone();
+    }
+    Bug {
+        message: verdict.message,
+        threads: verdict.threads,
+        ..bug.clone()
+    }
+}
+
+/// Says what is missing to tell more.
+fn note_missing(story: &Story, sources: &Sources) {
+    for file in sources.missing() {
+        eprintln!("bohr: note: {file} was not found: its lines are told without their text");
+    }
+    let mut moments = story.findings.iter().flat_map(|finding| &finding.moments);
+    if !story.findings.is_empty() && moments.all(|moment| moment.line.is_none()) {
+        eprintln!(
+            "bohr: note: no line of the program is known: it was built without -g, or stripped"
+        );
+    }
 }
 
 /// The failing run with the fewest switches: the one in the bug file, or what

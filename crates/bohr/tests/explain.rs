@@ -76,6 +76,10 @@ fn a_race_is_told_and_its_repair_has_none() {
     ] {
         assert!(text.text().contains(words), "{words}:\n{}", text.text());
     }
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let races = told["races"].as_array().unwrap();
+    assert_eq!(races[0]["needed"], json!(true), "{told}");
 }
 
 #[test]
@@ -86,8 +90,29 @@ fn a_deadlock_is_told_by_its_locks() {
     let text = folder.bohr(&["explain", "program.bohr"]).expect(0);
     let verdict = text.text();
     let verdict = verdict.split("The run").next().unwrap();
-    assert!(verdict.contains("locks "), "{verdict}");
     assert!(verdict.matches("thread 0:").count() >= 2, "{verdict}");
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    // How they came there is another's turn between two locks, and says no more.
+    let findings = told["findings"].as_array().unwrap().iter();
+    let kinds: Vec<&Value> = findings.map(|finding| &finding["kind"]).collect();
+    assert_eq!(kinds, [&json!("deadlock")], "{told}");
+}
+
+#[test]
+fn a_source_that_is_gone_is_missed_in_a_word() {
+    let folder = Folder::empty();
+    let source = folder.path("gone.c");
+    std::fs::write(&source, read_source("lost_update")).unwrap();
+    let build = ["cc", "-g", "-O1", "-pthread", "-o", "program", "gone.c"];
+    folder.bohr(&build).expect(0);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let whole = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    assert_eq!(whole.messages(), "");
+    std::fs::remove_file(source).unwrap();
+    let told = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    assert!(told.messages().contains("gone.c was not found"), "{told}");
+    assert!(told.text().contains("writes balance"), "{told}");
 }
 
 #[test]

@@ -55,6 +55,30 @@ fn a_lock_orders_and_its_absence_does_not() {
     assert_eq!(pairs(&reads), [(0, 2)]);
 }
 
+/// Three threads at a barrier, round after round; the third is in the second round
+/// before the others have left the first.
+#[test]
+fn a_barrier_orders_one_round_and_not_the_next() {
+    use EventKind::*;
+    let barrier = 100;
+    let mut steps = vec![plain(0, Write, 1)];
+    steps.extend([0, 1, 2].map(|thread| plain(thread, Arrive, barrier)));
+    steps.extend([
+        plain(2, Depart, barrier),
+        plain(2, Read, 1), // ordered behind the write before the barrier
+        plain(2, Write, 2),
+        plain(2, Arrive, barrier),
+        plain(0, Depart, barrier),
+        plain(0, Write, 2), // the round before orders it behind nothing of this one
+        plain(0, Arrive, barrier),
+        plain(1, Depart, barrier),
+        plain(1, Arrive, barrier),
+        plain(1, Depart, barrier),
+        plain(1, Read, 2), // the second round orders it behind both
+    ]);
+    assert_eq!(pairs(&steps), [(6, 9)]);
+}
+
 #[test]
 fn a_message_is_passed_by_release_and_acquire_and_not_by_relaxed() {
     use EventKind::*;

@@ -1,5 +1,6 @@
 //! Lines of source files, as far as they are there.
 
+use bohr_explore::{Spot, is_library};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,24 @@ impl Sources {
         let number: usize = line.parse().ok()?;
         let text = self.lines(file)?.get(number.checked_sub(1)?)?;
         Some(text.trim().to_string())
+    }
+
+    /// The files that were asked for and are not there, those of libraries apart.
+    pub fn missing(&self) -> Vec<&str> {
+        let of_library = |file: &str| {
+            let line = Some(file.to_string());
+            is_library(&Spot {
+                function: None,
+                line,
+            })
+        };
+        let absent = self.files.iter().filter(|(_, lines)| lines.is_none());
+        let mut names: Vec<&str> = absent
+            .map(|(file, _)| file.as_str())
+            .filter(|file| !of_library(file))
+            .collect();
+        names.sort_unstable();
+        names
     }
 
     /// The text of a file.

@@ -2,15 +2,19 @@
 
 use super::source::Sources;
 use super::stacks::Stacks;
+use bohr_event::PlaceNumber;
 use bohr_explain::Moment;
 use bohr_explore::{Names, Spot};
 use bohr_report::{Teller, Told};
+use std::collections::HashMap;
 
 /// See the module.
 pub struct Telling<'a> {
     pub names: Names<'a>,
     pub stacks: Stacks,
     pub sources: Sources,
+    /// Places that were asked about: whether the author wrote what is there.
+    written: HashMap<PlaceNumber, bool>,
 }
 
 impl Teller for Telling<'_> {
@@ -32,21 +36,62 @@ impl Teller for Telling<'_> {
     fn source(&mut self, line: &str) -> Option<String> {
         self.sources.text(line)
     }
+
+    fn is_written(&mut self, moment: &Moment) -> bool {
+        let operation = &moment.operation;
+        // Accesses without lines are the compiler's own.
+        let is_told =
+            !operation.kind.is_access() || self.names.spot(operation.place).line.is_some();
+        is_told && self.is_written_at(operation.place)
+    }
 }
 
-impl Telling<'_> {
-    /// The line of the source, in the program's own code if it can be.
+impl<'a> Telling<'a> {
+    pub fn new(names: Names<'a>, stacks: Stacks, sources: Sources) -> Telling<'a> {
+        Telling {
+            names,
+            stacks,
+            sources,
+            written: HashMap::new(),
+        }
+    }
+
+    /// Has blocks told by the line of the author's that had them allocated.
+    pub fn learn_origins(&mut self, allocations: &[Moment]) {
+        for allocation in allocations {
+            let origin = self.spot(allocation);
+            self.names.learn_origin(allocation.operation.object, origin);
+        }
+    }
+
+    fn is_written_at(&mut self, place: PlaceNumber) -> bool {
+        let names = &mut self.names;
+        let known = self.written.entry(place);
+        *known.or_insert_with(|| names.is_written(place))
+    }
+
+    /// The line of the source: the author's own, or else the innermost of the calls
+    /// into a library that the author wrote, or else what there is.
     fn spot(&mut self, moment: &Moment) -> Spot {
         let place = moment.operation.place;
-        if self.names.is_own_code(place) {
-            let spot = self.names.spot(place);
-            if spot.line.is_some() {
-                return spot;
+        let spot = self.names.spot(place);
+        if spot.line.is_some() && self.is_written_at(place) {
+            return spot;
+        }
+        let frames = self.stacks.at(moment).to_vec();
+        for &frame in &frames {
+            if self.is_written_at(frame) {
+                let called = self.names.spot(frame);
+                if called.line.is_some() {
+                    return self.names.as_modelled(called);
+                }
             }
         }
-        let mut frames = self.stacks.at(moment).iter().copied();
-        let own = frames.find(|frame| self.names.is_own_code(*frame));
-        self.names.spot(own.unwrap_or(place))
+        if spot.line.is_some() && self.names.is_own_code(place) {
+            return spot;
+        }
+        let own = frames.iter().find(|frame| self.names.is_own_code(**frame));
+        self.names.spot(own.copied().unwrap_or(place))
     }
 
     /// The line of a place, those of the calls that were put inline around it,
