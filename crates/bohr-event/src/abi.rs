@@ -91,6 +91,9 @@ pub const FLAG_GATES: u8 = 2;
 /// answer does not matter, and no gate further down is the thread's body.
 pub const NO_GATE: u32 = u32::MAX;
 
+/// Bit of a gate's number: it leaves out a call.
+pub const CALL_GATE: u32 = 1 << 31;
+
 /// Which set of hooks a module was made with.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -20,7 +20,7 @@ use bohr_bundle::{
     Bundle, BundleError, Content, Language, LinkLine, NativeReason, OutputKind, PartId,
 };
 use bohr_event::{Diagnosis, Fault, abi};
-use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict};
+use bohr_program::{Gates, MARK, Program, Reason, Sharing, Verdict, skippable_calls};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMContextSetDiscardValueNames;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
@@ -268,9 +268,11 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
             points::insert(&context, &merged.module, &program, numbered);
         } else {
             let gates = Gates::of(&program, &sharing);
-            let inserted = gates::insert(&context, &merged.module, numbered, &gates);
+            let calls = skippable_calls(&program);
+            let inserted = gates::insert(&context, &merged.module, numbered, &gates, &calls);
             inserted.map_err(llvm("adding gates"))?;
             (report.gates, report.ungated) = gates::reported(&program, &gates);
+            report.calls = gates::reported_calls(&program, &calls);
         }
     }
     let tables = match request.hooks {

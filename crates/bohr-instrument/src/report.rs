@@ -25,6 +25,8 @@ pub struct Report {
     pub stubs: u32,
     /// Gates, by number.
     pub gates: Vec<ReportedGate>,
+    /// Calls that can be left out, by the number of their gates.
+    pub calls: Vec<ReportedGate>,
     /// Thread bodies that cannot be left out.
     pub ungated: Vec<Ungated>,
     /// Constructs that the model knows only by name, and how often they occur.

@@ -2,6 +2,7 @@
 
 mod support;
 
+use bohr_event::abi::CALL_GATE;
 use bohr_instrument::gates::GateKind;
 use std::path::{Path, PathBuf};
 use support::compile;
@@ -63,21 +64,38 @@ impl Gated {
         found.expect("a loop with a gate")
     }
 
+    /// The output without the first visits of a call's gate.
+    fn without_call(&self, position: usize, visits: u32) -> String {
+        let gate = CALL_GATE | position as u32;
+        let skipped: String = (0..visits)
+            .map(|visit| format!("{gate}:{visit},"))
+            .collect();
+        self.skipping(",", &format!(",{skipped}"))
+    }
+
+    /// The positions of the calls of a function that can be left out.
+    fn calls_of(&self, function: &str) -> Vec<usize> {
+        let calls = self.program.calls.iter().enumerate();
+        let calls = calls.filter(|call| call.1.name == function);
+        calls.map(|call| call.0).collect()
+    }
+
     /// The output, given what is to be skipped.
     fn without(&self, skip: &[Skip]) -> String {
         let (mut bodies, mut iterations) = (String::from(","), String::from(","));
         for (gate, visit) in skip {
             let list = match self.program.gates[*gate].kind {
                 GateKind::Body => &mut bodies,
-                GateKind::Block | GateKind::Iteration => &mut iterations,
+                GateKind::Block | GateKind::Iteration | GateKind::Call => &mut iterations,
             };
             // The test runtime looks for the number between two commas.
             list.push_str(&format!("{gate}:{visit},"));
         }
-        let variables = [
-            ("SKIP_BODIES", bodies.as_str()),
-            ("SKIP_ITERATIONS", iterations.as_str()),
-        ];
+        self.skipping(&bodies, &iterations)
+    }
+
+    fn skipping(&self, bodies: &str, iterations: &str) -> String {
+        let variables = [("SKIP_BODIES", bodies), ("SKIP_ITERATIONS", iterations)];
         let output = execute(&self.program.path, Some(&self.runtime), &variables);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("text")
@@ -181,6 +199,69 @@ fn iterations_of_loops() {
         let first = program.loop_in("main");
         let left = program.without(&[(first, 1), (first, 3)]);
         assert_eq!(left, "1 0 4 0 16 128 64 18 5\n", "{level}");
+    }
+}
+
+/// Bounds that are read again for every iteration: a variable that anybody may
+/// write, one behind a pointer in memory, and an element by the loop's own counter.
+const BOUNDS: &str = r#"#include <stdio.h>
+    int shared[8], limit = 5, *where = &limit; char more[8] = "yyyy";
+    __attribute__((noinline)) void note(int i) { shared[i & 7] += 1 << (i & 7); }
+    __attribute__((noinline)) void global(void) { int i = 0; do { note(i); i++; } while (i < limit); }
+    __attribute__((noinline)) void pointed(void) { int i = 0; do { note(i); i++; } while (i < *where); }
+    __attribute__((noinline)) void element(void) { int i = 0; do { note(i); i++; } while (more[i] == 'y'); }
+    int main(void) {
+        global(); pointed(); element();
+        for (int i = 0; i < 5; i++) printf("%d ", shared[i]);
+        return 0;
+    }"#;
+
+#[test]
+fn iterations_of_loops_whose_bounds_are_in_memory() {
+    for level in ["-O0", "-O1", "-O2"] {
+        let program = Gated::new("b.c", BOUNDS, &[level]);
+        assert_eq!(program.without(&[]), "3 6 12 24 32 ", "{level}");
+        let [global, pointed, element] =
+            ["global", "pointed", "element"].map(|name| program.loop_in(name));
+        let left = program.without(&[(global, 1), (global, 4)]);
+        assert_eq!(left, "3 4 12 24 16 ", "{level}");
+        let left = program.without(&[(pointed, 0), (pointed, 1), (element, 3)]);
+        assert_eq!(left, "2 4 12 16 32 ", "{level}");
+    }
+}
+
+/// Calls in a row, in a loop, one whose result is used, one that may throw.
+const CALLS: &str = r#"#include <cstdio>
+    int shared[4]; volatile int three = 3;
+    __attribute__((noinline)) void note(int i) { shared[i & 3] += 1; }
+    __attribute__((noinline)) int counted(int i) { shared[i & 3] += 10; return shared[i & 3]; }
+    struct Guard { ~Guard() { shared[3] += 100; } };
+    __attribute__((noinline)) void thrown(int i) { if (i > 90) throw i; shared[2] += 5; }
+    int main(int argc, char **) {
+        for (int i = 0; i < three; i++) note(0);
+        counted(1);
+        int kept = counted(1);
+        try { Guard guard; thrown(argc); } catch (int) { kept = 7; }
+        std::printf("%d %d %d %d %d\n", shared[0], shared[1], shared[2], shared[3], kept);
+    }"#;
+
+#[test]
+fn calls_whose_results_nobody_uses() {
+    for level in ["-O0", "-O1", "-O2"] {
+        let program = Gated::new("c.cc", CALLS, &[level]);
+        assert_eq!(program.without(&[]), "3 20 5 100 20\n", "{level}");
+        let [note] = program.calls_of("_Z4notei")[..] else {
+            panic!("one call at {level}")
+        };
+        assert_eq!(program.without_call(note, 2), "1 20 5 100 20\n", "{level}");
+        let [counted] = program.calls_of("_Z7countedi")[..] else {
+            panic!("the result of the other one is used")
+        };
+        assert_eq!(program.without_call(counted, 1), "3 10 5 100 10\n");
+        let [thrown] = program.calls_of("_Z6throwni")[..] else {
+            panic!("one invoke at {level}")
+        };
+        assert_eq!(program.without_call(thrown, 1), "3 20 0 100 20\n");
     }
 }
 

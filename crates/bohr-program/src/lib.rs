@@ -55,6 +55,7 @@ pub use flow::FunctionFlow;
 pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
 pub use gates::{
     Gate, Gates, Kept, LeavesOut, MARK, Neutral, Search as GateSearch, Shut, ShutBody,
+    SkippableCall, skippable_calls,
 };
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};

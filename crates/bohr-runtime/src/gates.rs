@@ -28,6 +28,8 @@ struct Gates {
 
 #[derive(Clone, Default)]
 struct Count {
+    /// What is left out here: a position in the omissions.
+    omitted: Option<usize>,
     all: u64,
     left_out: u64,
     /// Threads that the thread had created at the first and at the last pass.
@@ -94,7 +96,8 @@ pub fn left_out() -> Vec<ThreadIndex> {
 /// The passes that were counted.
 pub fn passes() -> Vec<Passes> {
     let passes = GATES.passes.borrow();
-    let told = passes.iter().map(|(&(gate, thread), count)| Passes {
+    let counted = passes.iter().filter(|(_, count)| count.all > 0);
+    let told = counted.map(|(&(gate, thread), count)| Passes {
         gate,
         thread,
         count: count.all,
@@ -180,13 +183,21 @@ extern "C" fn skips_iteration(number: u32, module: *const Module) -> bool {
     let gate = GateReference { program, number };
     let thread = ENGINE.current();
     let omissions = GATES.omissions.borrow();
-    let mut omitted = omissions.iterations.iter();
-    let omitted = omitted.find(|one| one.gate == gate && one.thread == thread.path);
+    let mut passes = GATES.passes.borrow_mut();
+    let count = passes.entry((gate, thread.index)).or_insert_with(|| {
+        // Looked up once, as there may be as many as threads and gates together.
+        let mut omitted = omissions.iterations.iter();
+        Count {
+            omitted: omitted.position(|one| one.gate == gate && one.thread == thread.path),
+            ..Count::default()
+        }
+    });
+    let omitted = count
+        .omitted
+        .map(|position| &omissions.iterations[position]);
     if omitted.is_none() && !omissions.count {
         return false;
     }
-    let mut passes = GATES.passes.borrow_mut();
-    let count = passes.entry((gate, thread.index)).or_default();
     let omitted = omitted.filter(|one| one.has(count.all));
     count.pass(thread.children.get());
     if omissions.count {

@@ -1,6 +1,7 @@
 //! What a run leaves out, and what it tells about that. What is left out still
 //! consumes its number: the threads and iterations that stay keep their names.
 
+use crate::abi::CALL_GATE;
 use crate::{ThreadIndex, ThreadPath};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,14 @@ pub struct GateReference {
     pub program: [u8; 32],
     /// Its number there.
     pub number: u32,
+}
+
+impl GateReference {
+    /// Whether it leaves out calls, rather than iterations or blocks.
+    #[must_use]
+    pub fn is_call(&self) -> bool {
+        self.number & CALL_GATE != 0
+    }
 }
 
 /// Passes of one thread through one gate.

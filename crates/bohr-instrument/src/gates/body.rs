@@ -76,7 +76,7 @@ unsafe fn new_entry(context: LLVMContextRef, function: LLVMValueRef) -> LLVMBuil
 ///
 /// # Safety
 /// `function` must be live.
-unsafe fn forget_promises(function: LLVMValueRef) {
+pub(super) unsafe fn forget_promises(function: LLVMValueRef) {
     for name in ["memory", "nosync", "speculatable"] {
         // SAFETY: an attribute by its name; removing what is not there is allowed.
         unsafe {

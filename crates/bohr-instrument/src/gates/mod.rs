@@ -4,6 +4,7 @@
 
 mod block;
 mod body;
+mod call;
 mod iteration;
 mod numbered;
 pub(crate) mod phi;
@@ -12,7 +13,7 @@ pub(crate) mod question;
 pub use numbered::{Numbered, NumberedFunction};
 pub(crate) use phi::users_of;
 
-use bohr_program::{Gates, LeavesOut, Program};
+use bohr_program::{Gates, LeavesOut, Program, SkippableCall};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use question::Questions;
@@ -41,6 +42,8 @@ pub enum GateKind {
     Block,
     /// An iteration of a loop.
     Iteration,
+    /// A call.
+    Call,
 }
 
 /// A thread body in a profile's report that could not be given a gate.
@@ -61,6 +64,7 @@ pub fn insert<'ctx>(
     module: &Module<'ctx>,
     mut numbered: Numbered,
     gates: &Gates,
+    calls: &[SkippableCall],
 ) -> Result<(), String> {
     let questions = Questions::add_to(context, module)?;
     for (number, gate) in &gates.gates {
@@ -86,7 +90,29 @@ pub fn insert<'ctx>(
             }
         }
     }
+    // They take blocks apart.
+    for (number, one) in (0..).zip(calls) {
+        let call = numbered.function(one.function).instruction(one.call);
+        call::insert(context, call, &questions.of_call(number));
+    }
     Ok(())
+}
+
+/// The gates of calls as a report tells of them.
+#[must_use]
+pub fn reported_calls(program: &Program, calls: &[SkippableCall]) -> Vec<ReportedGate> {
+    let name = |function| &program.texts[program.functions[function].name];
+    let reported = calls.iter().map(|one| {
+        let body = program.functions[one.function].body.as_ref();
+        let location = body.and_then(|body| body.instructions[one.call].location.expand());
+        ReportedGate {
+            kind: GateKind::Call,
+            id: format!("{}/{}", program.functions[one.function].id, one.call),
+            name: name(one.callee).to_owned(),
+            place: location.map(|location| program.line(location)),
+        }
+    });
+    reported.collect()
 }
 
 /// The gates as a report tells of them.

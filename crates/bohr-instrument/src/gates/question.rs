@@ -2,7 +2,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::merge::link_one;
-use bohr_event::abi::NO_GATE;
+use bohr_event::abi::{CALL_GATE, NO_GATE};
 use bohr_program::GateNumber;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
@@ -92,6 +92,14 @@ impl Questions {
         Question {
             questions: self,
             gate: gate.as_u32(),
+        }
+    }
+
+    /// The question of a call's gate, by its position among calls.
+    pub fn of_call(&self, position: u32) -> Question<'_> {
+        Question {
+            questions: self,
+            gate: CALL_GATE | position,
         }
     }
 

@@ -38,7 +38,7 @@ void with_abort(int n) {
 }
 
 void linked(struct list *list) {
-    for (; list; list = list->next) //~ depth 1; does not count: nothing compared in b1 changes once per iteration by one step; cannot skip: the condition needs what i6 computes in the iteration
+    for (; list; list = list->next) //~ depth 1; does not count: nothing compared in b1 changes once per iteration by one step; cannot skip: nothing that the condition depends on advances by itself
         use(list->value);
 }
 

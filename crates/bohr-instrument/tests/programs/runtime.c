@@ -68,8 +68,8 @@ static int skips(const char *variable, uint32_t gate, uint32_t visit) {
   snprintf(wanted, sizeof wanted, ",%u:%u,", gate, visit);
   return text && strstr(text, wanted);
 }
-static uint32_t visits[2][4096];
-int tell_iteration(uint32_t gate) { return skips("SKIP_ITERATIONS", gate, visits[0][gate & 4095]++); }
+static uint32_t visits[3][4096];
+int tell_iteration(uint32_t gate) { return skips("SKIP_ITERATIONS", gate, visits[gate >> 31 ? 2 : 0][gate & 4095]++); }
 int tell_body(uint32_t gate) { return skips("SKIP_BODIES", gate, visits[1][gate & 4095]++); }
 #define GATE(name)                                                             \
   __asm__(".globl gate_" #name "\ngate_" #name ":\n"                           \

@@ -15,7 +15,7 @@ use bohr_instrument::relink::complete_stubs;
 use bohr_instrument::sites::ModuleSites;
 use bohr_instrument::tables::{Tables, assembly};
 use bohr_instrument::{emit, generate};
-use bohr_program::Gates;
+use bohr_program::{Gates, skippable_calls};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -25,6 +25,7 @@ pub struct Instrumented {
     pub path: PathBuf,
     pub count: HookCount,
     pub gates: Vec<ReportedGate>,
+    pub calls: Vec<ReportedGate>,
 }
 
 /// Merges, hooks every site, compiles and links.
@@ -39,7 +40,8 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     let numbered = Numbered::of(&sites);
     let count = insert(&context, &sites, &|_| None);
     let gates = Gates::noticing(&model, &|_| true);
-    gates::insert(&context, &merged.module, numbered, &gates).expect("gates");
+    let calls = skippable_calls(&model);
+    gates::insert(&context, &merged.module, numbered, &gates, &calls).expect("gates");
     merged.module.verify().expect("valid with hooks and gates");
     let tables = Tables {
         program: [7; 32],
@@ -58,7 +60,13 @@ pub fn instrument(directory: &Path, parts: &[Compiled], linker: &[&str]) -> Inst
     link(directory, &[&code, &described], linker, &path);
     complete_stubs(&path).expect("sound stubs");
     let (gates, _) = gates::reported(&model, &gates);
-    Instrumented { path, count, gates }
+    let calls = gates::reported_calls(&model, &calls);
+    Instrumented {
+        path,
+        count,
+        gates,
+        calls,
+    }
 }
 
 fn link(directory: &Path, objects: &[&Vec<u8>], linker: &[&str], output: &Path) {

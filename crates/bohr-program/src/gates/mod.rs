@@ -1,16 +1,18 @@
 //! Gates: what can be left out of an execution, piece by piece. The body of a
 //! thread ([`body`]), an iteration of a loop that can do without
 //! ([`Shortcut`]), a pass through a block that its author has marked
-//! ([`mark`]).
+//! ([`mark`]); and calls ([`call`]), which have numbers of their own.
 //!
 //! Decided on the model, so that every profile of a program has the same gates
 //! with the same numbers, and whoever asks hears the same reasons.
 
 mod body;
+mod call;
 mod mark;
 mod neutral;
 
 pub use body::{Neutral, Shut};
+pub use call::{SkippableCall, skippable_calls};
 pub use mark::MARK;
 
 use crate::flow::FunctionFlow;

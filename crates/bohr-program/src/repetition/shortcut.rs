@@ -5,7 +5,9 @@
 //! iteration and the code after the loop need must exist without them: it comes
 //! from a phi at the top of the loop, unchanged, or it is computed again by
 //! instructions without side effects from what exists. The loop's own condition
-//! must advance, or leaving out an iteration would never end.
+//! must advance, or leaving out an iteration would never end. It may read memory,
+//! such as a bound that others may change: what is there without the iteration
+//! is what an iteration that does nothing would find.
 //!
 //! ```text
 //!   the condition comes first               the condition comes last
@@ -149,6 +151,15 @@ fn may_have_another_entry(region: &Region<'_>, test: Test) -> Result<(), Refusal
     }
 }
 
+/// What may be read again where an iteration is left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Stack slots that nobody else knows.
+    Slots,
+    /// Whatever the iteration reads.
+    Memory,
+}
+
 /// What a condition is made of.
 #[derive(Default)]
 struct Condition {
@@ -172,7 +183,8 @@ impl Skip<'_, '_> {
             _ => return Err(Refusal::DecidedInTheMiddle(decision)),
         };
         if self.test == Test::Last {
-            self.again = self.recompute(value).map_err(Refusal::ConditionNeeds)?;
+            self.again =
+                { self.recompute_by(value, Reading::Memory) }.map_err(Refusal::ConditionNeeds)?;
         }
         let (phis, slots) = self.leaves(value);
         let advances = |place: Place| self.variables.iter().any(|one| one.place == place);
@@ -346,6 +358,14 @@ impl Skip<'_, '_> {
     /// The instructions that compute a value again from phis and from outside,
     /// or the first one that stands in the way.
     fn recompute(&self, value: Value) -> Result<Vec<InstructionNumber>, InstructionNumber> {
+        self.recompute_by(value, Reading::Slots)
+    }
+
+    fn recompute_by(
+        &self,
+        value: Value,
+        reading: Reading,
+    ) -> Result<Vec<InstructionNumber>, InstructionNumber> {
         let mut instructions = Vec::new();
         let mut work = vec![value];
         while let Some(value) = work.pop() {
@@ -355,7 +375,7 @@ impl Skip<'_, '_> {
             if instructions.contains(&number) || self.exists(number) {
                 continue;
             }
-            if !self.is_repeatable(value, &instruction.operation) {
+            if !self.is_repeatable(value, &instruction.operation, reading) {
                 return Err(number);
             }
             instructions.push(number);
@@ -374,14 +394,17 @@ impl Skip<'_, '_> {
 
     /// Whether running an instruction out of turn gives what it would give in
     /// its turn, and nothing else happens.
-    fn is_repeatable(&self, value: Value, operation: &Operation) -> bool {
+    fn is_repeatable(&self, value: Value, operation: &Operation, reading: Reading) -> bool {
         use Operation::*;
         match operation {
-            // A slot that the loop does not write, or advances itself.
-            Load { .. } => loads(self.region, value).is_some_and(|slot| {
-                let advances = |one: &Induction| one.place == Place::Slot(slot);
-                self.region.stores_to(slot).is_empty() || self.variables.iter().any(advances)
-            }),
+            Load { access, .. } => match loads(self.region, value) {
+                // One that the loop does not write, or advances itself.
+                Some(slot) => {
+                    let advances = |one: &Induction| one.place == Place::Slot(slot);
+                    self.region.stores_to(slot).is_empty() || self.variables.iter().any(advances)
+                }
+                None => reading == Reading::Memory && !access.volatile,
+            },
             Binary {
                 operator, right, ..
             } => !divides(*operator) || self.is_not_zero(*right),
