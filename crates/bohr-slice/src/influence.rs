@@ -4,8 +4,8 @@
 use crate::memory::Memory;
 use crate::walk::{Walk, World};
 use bohr_program::{
-    CallGraph, Certainty, FunctionFlow, FunctionNumber, InstructionNumber, Program, Sharing,
-    SiteNumber,
+    CallGraph, Certainty, FunctionFlow, FunctionNumber, InstructionNumber, Program, Reason,
+    Sharing, SiteNumber, Verdict,
 };
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -43,6 +43,8 @@ pub struct Influences<'p> {
     pub(crate) program: &'p Program,
     /// Whether a site leaves events.
     pub(crate) has_events: Box<dyn Fn(SiteNumber) -> bool + 'p>,
+    /// Whether a site reads what nobody ever writes.
+    pub(crate) is_constant: Box<dyn Fn(SiteNumber) -> bool + 'p>,
     pub(crate) callers: HashMap<FunctionNumber, Vec<Caller>>,
     pub(crate) callees: HashMap<(FunctionNumber, InstructionNumber), Vec<FunctionNumber>>,
     /// Functions that may run again before they have returned.
@@ -59,7 +61,11 @@ impl<'p> Influences<'p> {
     pub fn new(program: &'p Program, sharing: &'p Sharing) -> Influences<'p> {
         let graph = CallGraph::new(program, Some(sharing));
         let has_events = |site| sharing.needs_hook(site);
-        Influences::with_events(program, &graph, Box::new(has_events))
+        let is_constant = |site| sharing.verdict(site) == Verdict::Private(Reason::Constant);
+        Influences {
+            is_constant: Box::new(is_constant),
+            ..Influences::with_events(program, &graph, Box::new(has_events))
+        }
     }
 
     /// Of a program of which somebody else knows what leaves events.
@@ -84,6 +90,7 @@ impl<'p> Influences<'p> {
             recursive: recursive(program, graph),
             program,
             has_events,
+            is_constant: Box::new(|_| false),
             callers,
             callees,
             memory: OnceCell::new(),

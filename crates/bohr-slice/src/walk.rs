@@ -173,8 +173,10 @@ impl<'i, 'p> Walk<'i, 'p> {
             | Operation::Update { address, .. }
             | Operation::CompareExchange { address, .. } => {
                 self.operands(function, body, number, reach);
-                let piece = self.influences.memory().piece(function, body, address);
-                self.add(Node::Memory(piece), Reach::All);
+                if !site.is_some_and(|site| (self.influences.is_constant)(site)) {
+                    let piece = self.influences.memory().piece(function, body, address);
+                    self.add(Node::Memory(piece), Reach::All);
+                }
             }
             _ if operation.call().is_some() => {
                 self.operands(function, body, number, reach);
