@@ -41,8 +41,8 @@ fn pair(reduced: &Reduced, field: &str) -> (f64, f64) {
     (number("before"), number("after"))
 }
 
-/// Our figures, and the paper's below them where there are any.
-pub fn rows(reduced: &Reduced, papers: &Papers) {
+/// Our figures.
+pub fn row(reduced: &Reduced) {
     print!("{:18}", reduced.name);
     for (_, field, _) in COLUMNS {
         let (before, after) = pair(reduced, field);
@@ -66,6 +66,10 @@ pub fn rows(reduced: &Reduced, papers: &Papers) {
         reduced.number("runs"),
         reduced.seconds,
     );
+}
+
+/// The paper's below them, where there are any.
+pub fn paper_row(reduced: &Reduced, papers: &Papers) {
     let Some(row) = &reduced.mirrors else {
         return;
     };
@@ -103,26 +107,8 @@ pub fn misses(reduced: &Reduced, papers: &Papers) -> Vec<String> {
     missed.collect()
 }
 
-pub fn large_heading() {
-    println!(
-        "{:18} {:>19} {:>12} {:>12} {:>10} {:>8} {:>8} {:>8} {:>6}  where the time goes",
-        "exhibit",
-        "events",
-        "threads",
-        "iterations",
-        "replay",
-        "stages",
-        "replays",
-        "command",
-        "MB"
-    );
-}
-
-pub fn large_row(reduced: &Reduced) {
-    let plain = |field: &str| {
-        let (before, after) = pair(reduced, field);
-        format!("{before:.0}>{after:.0}")
-    };
+/// Where the time went.
+pub fn profile(reduced: &Reduced) {
     let replay = reduced.number("replay_seconds_before");
     let stages = reduced.report["stages"].as_array();
     let mut profile: Vec<(String, u64, f64)> = Vec::new();
@@ -142,22 +128,15 @@ pub fn large_row(reduced: &Reduced) {
         .iter()
         .map(|(name, rounds, seconds)| format!("{name} {rounds} in {seconds:.2} s"))
         .collect();
+    let stages = reduced.stage_seconds();
     println!(
-        "{:18} {:>19} {:>12} {:>12} {:>9.0}ms {:>7.2}s {:>8.1} {:>7.2}s {:>6.0}  {}",
-        reduced.name,
-        plain("events"),
-        plain("threads"),
-        plain("iterations"),
-        1e3 * replay,
-        reduced.stage_seconds(),
-        reduced.stage_seconds() / replay.max(f64::MIN_POSITIVE),
-        reduced.seconds,
-        reduced.megabytes,
+        "  {stages:.2} s of stages are {:.1} replays: {}",
+        stages / replay.max(f64::MIN_POSITIVE),
         profile.join(", ")
     );
-    let rest = reduced.seconds - reduced.stage_seconds();
+    let rest = reduced.seconds - stages;
     println!(
-        "{:18} the rest of the command, {rest:.2} s: start, the runs to compare with, replays, report",
-        ""
+        "  the rest of the command, {rest:.2} s: start, the runs to compare with, replays, report; {:.0} MB",
+        reduced.megabytes
     );
 }
