@@ -22,6 +22,8 @@ struct Toy {
     /// Threads that may be serial, and those that are.
     may_be_serial: BTreeSet<ThreadPath>,
     serial: Vec<ThreadPath>,
+    /// Whether it is taken for a long one.
+    long: bool,
 }
 
 impl Toy {
@@ -34,7 +36,7 @@ impl Toy {
         self.needed.iter().all(|(thread, pass)| {
             let omitted = without.iterations.iter();
             let mut omitted = omitted.filter(|one| one.thread == *thread);
-            Toy::is_there(thread, without) && !omitted.any(|one| one.numbers.contains(pass))
+            Toy::is_there(thread, without) && !omitted.any(|one| one.has(*pass))
         })
     }
 }
@@ -85,8 +87,31 @@ impl Reducer for Toy {
         self.threads().into_iter().map(block).collect()
     }
 
+    fn pinned(&self, _: &Block, _: &Omissions) -> Vec<u64> {
+        Vec::new()
+    }
+
+    fn left(&self, cut: &Cut) -> u64 {
+        let there = { self.passes.iter() }.filter(|(path, _)| Toy::is_there(path, &cut.without));
+        let left = there.map(|(path, passes)| {
+            let omitted = cut.without.iterations.iter();
+            let mut omitted = omitted.filter(|one| one.thread == *path);
+            let omitted = omitted.next();
+            let made = |pass: &u64| !omitted.is_some_and(|one| one.has(*pass));
+            1 + (0..*passes).filter(made).count() as u64
+        });
+        left.sum()
+    }
+
+    fn is_long(&self) -> bool {
+        self.long
+    }
+
     fn events(&self) -> u64 {
-        self.threads().len() as u64
+        self.left(&Cut {
+            without: self.without.clone(),
+            serial: Vec::new(),
+        })
     }
 
     fn has_time(&self) -> bool {
@@ -106,7 +131,8 @@ fn toy() -> impl Strategy<Value = Toy> {
     let count = prop_oneof![4 => 0u64..8, 1 => Just(90u64)];
     let thread = (1u32..5, prop::option::of(1u32..4), count);
     let threads = prop::collection::vec(thread, 1..14);
-    (threads, any::<u64>()).prop_map(|(threads, choice)| {
+    (threads, any::<u64>(), any::<bool>()).prop_map(|(threads, choice, long)| {
+        let few = choice % 3 == 0;
         let mut passes = BTreeMap::from([(ThreadPath::MAIN, 3)]);
         for (child, grandchild, count) in threads {
             let path = ThreadPath::MAIN.child(child);
@@ -118,6 +144,7 @@ fn toy() -> impl Strategy<Value = Toy> {
         let every = { passes.iter() }
             .flat_map(|(path, count)| (0..*count).map(|pass| (path.clone(), pass)));
         let needed = { every.enumerate() }
+            .filter(|(number, _)| !few || *number < 3)
             .filter(|(number, _)| (choice.rotate_right(*number as u32 * 5)) & 7 == 0)
             .map(|(_, element)| element);
         Toy {
@@ -129,6 +156,7 @@ fn toy() -> impl Strategy<Value = Toy> {
             passes,
             without: Omissions::default(),
             serial: Vec::new(),
+            long,
         }
     })
 }
@@ -153,7 +181,7 @@ proptest! {
         }
         let omitted = |thread: &ThreadPath, pass: u64| {
             let mut lists = omissions.iterations.iter();
-            lists.any(|one| one.thread == *thread && one.numbers.contains(&pass))
+            lists.any(|one| one.thread == *thread && one.has(pass))
         };
         for thread in toy.threads() {
             for pass in 0..toy.passes[&thread] {

@@ -1,11 +1,14 @@
 //! `bohr reduce`: the same failure with only the threads and iterations that it
 //! needs.
 
+mod budget;
+mod calls;
 mod crew;
 mod criterion;
 mod error;
 mod examiner;
 mod input;
+mod lines;
 mod report;
 mod size;
 mod workshop;
@@ -23,6 +26,7 @@ use crew::Crew;
 use error::ReduceError;
 use examiner::{Examiner, REPLAYS};
 use input::{Source, shrink};
+use lines::Lines;
 use report::Report;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -40,6 +44,7 @@ Examples:
   bohr reduce server.bohr -o small.bohr     leave server.bohr as it is
   bohr reduce server.bohr --time 10m
   bohr reduce server.bohr -o small.bohr --resume   go on where that stopped
+  bohr reduce server.bohr --rcb server.c:40-52
   bohr reduce sort.bohr --shrink-input stdin
   bohr reduce server.bohr --method er       what the dependence graph alone could do
 
@@ -66,6 +71,10 @@ pub struct Args {
     /// names; the smaller file is written beside the result, as OUT.input.
     #[arg(long, value_name = "INPUT", conflicts_with = "resume")]
     shrink_input: Option<Source>,
+    /// A block of the source that runs over and over, by its lines: each time, what
+    /// can be left out of it goes as a whole.
+    #[arg(long, value_name = "FILE:FROM-TO")]
+    rcb: Vec<Lines>,
     /// How to find out what is not needed.
     #[arg(long, value_enum, value_name = "METHOD", default_value = "lean")]
     method: Method,
@@ -116,6 +125,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let crew = Crew::new(&start, args.jobs.map_or_else(processors, usize::from))?;
     let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar)?;
+    workshop.group(&args.rcb)?;
     let mut cut = workshop.cut().clone();
     let mut stages = Vec::new();
     let mut started = Instant::now();
@@ -126,6 +136,9 @@ pub fn run(args: &Args) -> Outcome {
     bar.finish_and_clear();
     // Whatever went wrong, what was found before it is on disk.
     let minimal = done?;
+    let started = Instant::now();
+    let calmed = workshop.calm()?;
+    stages.push((calmed, started.elapsed()));
     workshop.keep()?;
     let report = Report {
         before: workshop.before(),

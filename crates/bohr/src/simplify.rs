@@ -6,12 +6,11 @@ mod keeper;
 mod report;
 mod values;
 
-pub use bench::{loosely, moments};
+pub use bench::{Bench, loosely, moments};
 
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::trace;
-use bench::Bench;
 use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;

@@ -235,3 +235,93 @@ fn inputs_shrink_to_what_the_failure_needs() {
         "{refused}"
     );
 }
+
+fn chores() -> Folder {
+    let folder = Folder::empty();
+    folder.build("chores", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    folder
+}
+
+/// How many events of the failing run a function has.
+fn events_of(folder: &Folder, words: &[&str], function: &str) -> usize {
+    let words = [&["trace", "program.bohr", "--json"], words].concat();
+    let trace = folder.bohr(&words).expect(0).json();
+    let events = trace["events"].as_array().expect("a list").iter();
+    events.filter(|event| event["function"] == function).count()
+}
+
+#[test]
+fn calls_that_nothing_depends_on_are_not_made() {
+    let folder = chores();
+    assert!(events_of(&folder, &[], "tidy") > 0);
+    assert_eq!(events_of(&folder, &["--relevant"], "tidy"), 0);
+    let report = reduce(&folder, &[]);
+    assert_eq!(report["verified"], json!(true));
+    assert_eq!(events_of(&folder, &[], "tidy"), 0);
+    assert!(events_of(&folder, &[], "post") > 0);
+}
+
+#[test]
+fn lines_that_the_user_names_go_together() {
+    let folder = Folder::empty();
+    folder.build("chores", &[]);
+    // A failure late in the run, as long slices show it.
+    let hunt = ["hunt", "--strategy", "slices:30", "--", "./program"];
+    folder.bohr(&hunt).expect(1);
+    let found = events_of(&folder, &[], "post");
+    let source = include_str!("controlled/programs/chores.c");
+    let line = |mark: &str| {
+        let at = source.lines().position(|line| line.contains(mark));
+        1 + at.expect("a marked line")
+    };
+    let (first, last) = (line("the chores begin"), line("the chores end"));
+    let lines = format!("chores.c:{first}-{last}");
+    let report = reduce(&folder, &["--rcb", &lines]);
+    assert_eq!(report["verified"], json!(true));
+    // One entry of one clerk in the middle of one of the other: a read, a write
+    // and a read each, at most.
+    let left = events_of(&folder, &[], "post");
+    assert!(left <= 6 && left < found, "{left} of {found}");
+    let words = ["reduce", "program.bohr", "--rcb", "chores.c:1-3"];
+    let refused = folder.bohr(&words).expect(2).messages();
+    assert!(refused.contains("nothing in chores.c:1-3"), "{refused}");
+    let words = ["reduce", "program.bohr", "--rcb", "chores.c"];
+    folder.bohr(&words).expect(2);
+}
+
+#[test]
+fn a_long_run_comes_down_to_its_beginnings() {
+    let folder = Folder::empty();
+    folder.build("ledger", &[]);
+    let hunt = ["hunt", "--strategy", "slices:20000", "--", "./program"];
+    folder.bohr(&hunt).expect(1);
+    let report = reduce(&folder, &["--time", "10m"]);
+    let number = |name: &str| report[name].as_u64().expect("a number");
+    assert!(number("events_before") > 20_000, "it is long");
+    // At once: this is the first stage, and LEAN's come after it.
+    let first = &report["stages"][0];
+    assert_eq!(
+        (&first["name"], &first["progress"]),
+        (&json!("threads"), &json!(true))
+    );
+    assert_eq!(number("threads_after"), 3);
+    assert!(number("events_after") < 30, "{}", report["events_after"]);
+    assert!(
+        number("iterations_after") <= 6,
+        "{}",
+        report["iterations_after"]
+    );
+    assert_eq!(report["sequential"], json!(false));
+    assert_eq!(report["minimal"], json!(true));
+    let words = [
+        "replay",
+        "program.bohr",
+        "--fresh",
+        "--times",
+        "20",
+        "--json",
+    ];
+    let replays = folder.bohr(&words).expect(0).json();
+    assert_eq!(replays["reproduced"], json!(20));
+}

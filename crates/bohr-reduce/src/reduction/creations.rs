@@ -4,7 +4,7 @@
 //! never created. So such loops of a thread lose the same passes together.
 
 use super::iterations::{keeping, left_of};
-use super::{Block, Candidates, Reducer, Stage, Work};
+use super::{Block, Candidates, Length, Reducer, Stage, Work};
 
 pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
     if work.cut.without.threads.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
         let candidates = Candidates {
             count: sets.len(),
             cut: &cut,
-            may_grow: false,
+            length: Length::Shorter,
         };
         work.take_first(stage, &candidates)?;
     }

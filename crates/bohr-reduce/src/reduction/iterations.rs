@@ -9,7 +9,7 @@
 //! in a row cannot go is put off: a loop that builds what everybody needs costs as
 //! many tests as it has passes, which are cheapest when all else is gone.
 
-use super::{Block, Candidates, Reducer, Stage, Work};
+use super::{Block, Candidates, Length, Reducer, Stage, Work};
 use bohr_event::ThreadPath;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses};
 use std::collections::{BTreeSet, HashSet};
@@ -67,7 +67,7 @@ fn last_ones<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<()
         let candidates = Candidates {
             count: depths.len(),
             cut: &cut,
-            may_grow: false,
+            length: Length::Shorter,
         };
         work.take_first(stage, &candidates)?;
     }
@@ -103,14 +103,15 @@ pub(super) fn keeping(before: &Omissions, block: &Block, kept: &[u64]) -> Omissi
         let found = kept.binary_search_by(|kept| number.cmp(kept));
         found.is_ok() || block.pinned.binary_search(number).is_ok()
     };
-    let numbers: Vec<u64> = (0..block.passes).filter(|n| !is_kept(n)).collect();
     let known = before.iterations.iter().find(|one| is_of(one, block));
     let beyond = known.and_then(|known| known.beyond);
+    let listed = 0..beyond.unwrap_or(u64::MAX).min(block.passes);
+    let numbers: Vec<u64> = listed.filter(|n| !is_kept(n)).collect();
     replaced(before, block, numbers, beyond)
 }
 
 /// The same with these passes of a block left out and no others.
-fn replaced(
+pub(super) fn replaced(
     before: &Omissions,
     block: &Block,
     numbers: Vec<u64>,
@@ -152,7 +153,7 @@ pub(super) fn later_ones<R: Reducer>(
     let progress = stage.progress;
     let gates: BTreeSet<GateReference> = blocks.iter().map(|block| block.gate).collect();
     let gates: Vec<GateReference> = gates.into_iter().collect();
-    work.search(stage, gates.len(), false, &|kept| {
+    work.search(stage, gates.len(), Length::Shorter, &|kept| {
         let goes = |block: &&Block| !kept.iter().any(|&position| gates[position] == block.gate);
         let ended = |omissions: Omissions, block: &Block| {
             let mut known = omissions.iterations.iter();

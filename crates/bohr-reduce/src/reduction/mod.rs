@@ -7,10 +7,13 @@
 //! each makes room for the others, and a stage of its own looks for a shorter
 //! way to the same failure. What can be had by following the old schedule is
 //! taken first; only then are other schedules searched, when runs are short.
-//! Threads that cannot go but need not be interleaved are set aside at the end
-//! ([`serial`]).
+//! Of a long run, nearly everything is left out at once, in the hope that the
+//! same happens on a small scale ([`beginnings`]). Threads that cannot go but
+//! need not be interleaved are set aside at the end ([`serial`]).
 
+mod beginnings;
 mod creations;
+mod groups;
 mod iterations;
 mod pinned;
 mod projection;
@@ -18,12 +21,14 @@ mod serial;
 mod slices;
 mod suspects;
 mod threads;
+mod turns;
 
-pub use pinned::{joins, pinned};
-pub use projection::{project, usual_length};
+pub use pinned::{joins, pinned, pinned_calls};
+pub use projection::{left, project, usual_length};
 pub use serial::{is_serial, place};
 pub use slices::irrelevant_passes;
 pub use suspects::suspects;
+pub use turns::Turns;
 
 use crate::minimise::minimise;
 use bohr_event::ThreadPath;
@@ -94,8 +99,20 @@ pub struct Candidates<'c> {
     pub count: usize,
     /// What one of them does.
     pub cut: &'c (dyn Fn(usize) -> Cut + Sync),
-    /// Whether a run with more events than the best is still worth it.
-    pub may_grow: bool,
+    /// How long an answer may be.
+    pub length: Length,
+}
+
+/// How many events a run may have that is taken for the best one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Length {
+    /// At most as many as the best.
+    Shorter,
+    /// Some more than the best.
+    Longer,
+    /// About so many, far fewer than the best: the schedule of the best run says
+    /// nothing about such a run, and others are cheap to try.
+    About(u64),
 }
 
 /// Somebody who can leave parts out of a run and see whether it still fails.
@@ -128,10 +145,29 @@ pub trait Reducer {
     /// The blocks that the threads of the best run so far came by.
     fn blocks(&self) -> Vec<Block>;
 
+    /// The blocks of the best run so far that the user wants to go together, by what
+    /// the user has named.
+    fn groups(&self) -> Vec<Vec<Block>> {
+        Vec::new()
+    }
+
     /// The blocks of the best run so far with passes in which something happens,
     /// but nothing that matters for the failure; these passes, ascending.
     fn irrelevant(&mut self) -> Vec<(Block, Vec<u64>)> {
         Vec::new()
+    }
+
+    /// The passes of the best run through a block that have to stay if these
+    /// things are left out, ascending.
+    fn pinned(&self, block: &Block, without: &Omissions) -> Vec<u64>;
+
+    /// How many events of the best run so far are left after a cut, if nothing
+    /// else changes.
+    fn left(&self, cut: &Cut) -> u64;
+
+    /// Whether the best run is so long that replays of it are what counts.
+    fn is_long(&self) -> bool {
+        false
     }
 
     /// Events of the best run so far.
@@ -189,6 +225,7 @@ pub fn reduce<R: Reducer>(
             effort: Effort::Following,
             patience: PATIENCE,
         };
+        work.beginnings(&mut told)?;
         work.repeatedly(&mut told)?;
         work.effort = Effort::Searching;
         work.repeatedly(&mut told)?;
@@ -223,10 +260,7 @@ impl<R: Reducer> Work<'_, R> {
     /// that was worth it.
     fn thoroughly(&mut self, told: &mut impl FnMut(&Stage)) -> Result<bool, R::Error> {
         while self.reducer.has_time() {
-            let blocks = self.reducer.blocks();
-            let left = |block: &Block| iterations::left_of(block, &self.cut.without).len() as u64;
-            let candidates = blocks.iter().map(left).sum();
-            if !self.reducer.is_affordable(candidates) {
+            if !self.reducer.is_affordable(self.passes_left()) {
                 return Ok(false);
             }
             self.patience = usize::MAX;
@@ -256,10 +290,47 @@ impl<R: Reducer> Work<'_, R> {
         Ok(())
     }
 
+    /// What it leaves out is told as if threads and passes had gone one after the
+    /// other.
+    fn beginnings(&mut self, told: &mut impl FnMut(&Stage)) -> Result<(), R::Error> {
+        if !self.reducer.is_long() || !self.reducer.has_time() {
+            return Ok(());
+        }
+        let all = self.reducer.events();
+        let mut without_threads = all;
+        let mut stage = self.stage("threads", |work, stage| {
+            without_threads = beginnings::fewer(work, stage)?;
+            Ok(())
+        })?;
+        let mut passes = Stage {
+            name: "iterations",
+            progress: stage.progress,
+            ..Stage::default()
+        };
+        if stage.progress {
+            let by_threads = (all - without_threads)
+                .cast_signed()
+                .min(stage.events_removed);
+            passes.events_removed = stage.events_removed - by_threads;
+            stage.events_removed = by_threads;
+        }
+        told(&stage);
+        told(&passes);
+        Ok(())
+    }
+
     fn threads(&mut self) -> Result<Stage, R::Error> {
         self.stage("threads", |work, stage| {
-            iterations::later_ones(work, stage)?;
+            // Runs without the failure get shorter by that, which costs as much as
+            // trying a few threads.
+            let long = work.reducer.is_long();
+            if !long {
+                iterations::later_ones(work, stage)?;
+            }
             threads::fewer(work, stage)?;
+            if long {
+                iterations::later_ones(work, stage)?;
+            }
             creations::fewer(work, stage)
         })
     }
@@ -269,7 +340,21 @@ impl<R: Reducer> Work<'_, R> {
     }
 
     fn iterations(&mut self) -> Result<Stage, R::Error> {
-        self.stage("iterations", iterations::fewer)
+        let before = (self.reducer.events(), self.passes_left());
+        let mut stage = self.stage("iterations", |work, stage| {
+            groups::fewer(work, stage)?;
+            iterations::fewer(work, stage)
+        })?;
+        // A thread may make up for a pass that went by one that it had not come to.
+        let after = (self.reducer.events(), self.passes_left());
+        stage.progress &= after.0 < before.0 || after.1 < before.1;
+        Ok(stage)
+    }
+
+    /// The passes of the best run that are made and could go.
+    fn passes_left(&self) -> u64 {
+        let left = |block: &Block| iterations::left_of(block, &self.cut.without).len() as u64;
+        self.reducer.blocks().iter().map(left).sum()
     }
 
     fn events(&mut self) -> Result<Stage, R::Error> {
@@ -324,10 +409,10 @@ impl<R: Reducer> Work<'_, R> {
         &mut self,
         stage: &mut Stage,
         count: usize,
-        may_grow: bool,
+        length: Length,
         cut: &(dyn Fn(&[usize]) -> Cut + Sync),
     ) -> Result<(), R::Error> {
-        self.search_patiently(stage, count, may_grow, usize::MAX, cut)
+        self.search_patiently(stage, count, length, usize::MAX, cut)
     }
 
     /// The same, but not to the end of a list of which hardly anything can go.
@@ -337,14 +422,14 @@ impl<R: Reducer> Work<'_, R> {
         count: usize,
         cut: &(dyn Fn(&[usize]) -> Cut + Sync),
     ) -> Result<(), R::Error> {
-        self.search_patiently(stage, count, false, self.patience, cut)
+        self.search_patiently(stage, count, Length::Shorter, self.patience, cut)
     }
 
     fn search_patiently(
         &mut self,
         stage: &mut Stage,
         count: usize,
-        may_grow: bool,
+        length: Length,
         patience: usize,
         cut: &(dyn Fn(&[usize]) -> Cut + Sync),
     ) -> Result<(), R::Error> {
@@ -356,7 +441,7 @@ impl<R: Reducer> Work<'_, R> {
             let candidates = Candidates {
                 count,
                 cut: &|test| cut(&row.left(test)),
-                may_grow,
+                length,
             };
             let found = match count {
                 0 => None,

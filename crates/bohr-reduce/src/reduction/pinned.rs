@@ -4,17 +4,14 @@
 //! has ended, which is another program.
 
 use super::Block;
+use super::turns::{Turns, index_of};
 use bohr_event::control::{Omissions, Recorded, Step};
 use bohr_event::{EventKind, ThreadIndex};
 
 /// The passes of a run through a block that have to stay, ascending.
 #[must_use]
-pub fn pinned(run: &Recorded, block: &Block, omissions: &Omissions) -> Vec<u64> {
-    let Some(thread) = run.threads.iter().position(|path| *path == block.thread) else {
-        return Vec::new();
-    };
-    let thread = ThreadIndex(thread as u32);
-    let mut passes = joining(run, block, thread, omissions);
+pub fn pinned(run: &Recorded, turns: &Turns, block: &Block, omissions: &Omissions) -> Vec<u64> {
+    let mut passes = joining(run, turns, block, omissions);
     if block.children > 0 {
         let creates =
             |pass: &u64| children(block, *pass).any(|number| is_there(block, number, omissions));
@@ -23,6 +20,23 @@ pub fn pinned(run: &Recorded, block: &Block, omissions: &Omissions) -> Vec<u64> 
     passes.sort_unstable();
     passes.dedup();
     passes
+}
+
+/// The calls after which a thread creates or joins another before it makes the next
+/// one, ascending: nobody notes where a call ends, and one that creates a thread
+/// would give its name to another.
+#[must_use]
+pub fn pinned_calls(run: &Recorded, turns: &Turns, block: &Block) -> Vec<u64> {
+    let Some(thread) = index_of(run, &block.thread) else {
+        return Vec::new();
+    };
+    let calls = { turns.lives(thread).iter() }.filter_map(|event| {
+        let made = block.starts.partition_point(|start| start <= event);
+        made.checked_sub(1).map(|call| call as u64)
+    });
+    let mut calls: Vec<u64> = calls.collect();
+    calls.dedup();
+    calls
 }
 
 /// The numbers of the threads that a pass creates.
@@ -42,15 +56,15 @@ fn is_there(block: &Block, number: u64, omissions: &Omissions) -> bool {
 /// the end of the run. What later passes would do nobody knows, and those of such a
 /// block may join somebody who is there.
 #[must_use]
-pub fn joins(run: &Recorded, block: &Block) -> bool {
-    let thread = run.threads.iter().position(|path| *path == block.thread);
-    let thread = thread.map(|thread| ThreadIndex(thread as u32));
-    thread.is_some_and(|thread| !joining(run, block, thread, &Omissions::default()).is_empty())
+pub fn joins(run: &Recorded, turns: &Turns, block: &Block) -> bool {
+    !joining(run, turns, block, &Omissions::default()).is_empty()
 }
 
 /// The passes in which the thread joins one that is there, or waits for its end.
-fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omissions) -> Vec<u64> {
-    let mut passes = Vec::new();
+fn joining(run: &Recorded, turns: &Turns, block: &Block, omissions: &Omissions) -> Vec<u64> {
+    let Some(thread) = index_of(run, &block.thread) else {
+        return Vec::new();
+    };
     let joins_one = |step: &Step| {
         let joined = match step.operation.kind {
             EventKind::Join => ThreadIndex::from_object(step.operation.object),
@@ -59,31 +73,24 @@ fn joining(run: &Recorded, block: &Block, thread: ThreadIndex, omissions: &Omiss
         let joined = joined.and_then(|joined| run.threads.get(joined.position()));
         joined.is_some_and(|path| omissions.threads.binary_search(path).is_err())
     };
-    // Events of the thread since the pass at hand began, and which pass that is.
-    let (mut since, mut next) = (0, 0);
-    for (event, step) in (0u64..).zip(&run.steps) {
-        if step.thread != thread {
+    let mut passes = Vec::new();
+    for &event in turns.lives(thread) {
+        let begun = block.starts.partition_point(|start| *start <= event);
+        let Some(pass) = begun.checked_sub(1) else {
             continue;
-        }
-        while block.starts.get(next).is_some_and(|start| *start <= event) {
-            next += 1;
-            since = 0;
-        }
-        since += 1;
-        if next > 0 && since <= block.length && joins_one(step) {
-            passes.push(next as u64 - 1);
+        };
+        let since = turns.between(thread, block.starts[pass], event + 1).len() as u64;
+        if since <= block.length && joins_one(&run.steps[event as usize]) {
+            passes.push(pass as u64);
         }
     }
     // It may stand before a join whose thread has not ended.
     let waits = { run.pending.iter() }.any(|step| step.thread == thread && joins_one(step));
-    let last = block.starts.len() as u64;
-    let since = match block.starts.get(next) {
-        // The last pass begins with what it waits for.
-        Some(_) => 0,
-        None => since,
-    };
-    if waits && last > 0 && since < block.length {
-        passes.push(last - 1);
+    if let Some(&last) = block.starts.last().filter(|_| waits) {
+        let since = turns.between(thread, last, run.steps.len() as u64).len() as u64;
+        if since < block.length {
+            passes.push(block.starts.len() as u64 - 1);
+        }
     }
     passes
 }
@@ -133,7 +140,7 @@ mod tests {
             threads: vec![path("0")],
             ..Recorded::default()
         };
-        assert_eq!(pinned(&run, &block, &omissions), [1, 3]);
+        assert_eq!(pinned(&run, &Turns::of(&run), &block, &omissions), [1, 3]);
         let joining = Block {
             children: 0,
             passes: 2,
@@ -143,15 +150,21 @@ mod tests {
         };
         run.threads = vec![path("0"), path("0:2"), path("0:5")];
         run.steps = vec![join(1), join(2), join(2)];
-        assert_eq!(pinned(&run, &joining, &omissions), [1]);
-        assert!(joins(&run, &joining));
+        assert_eq!(pinned(&run, &Turns::of(&run), &joining, &omissions), [1]);
+        assert!(joins(&run, &Turns::of(&run), &joining));
         // It waits in its second pass for a thread that is there.
         run.steps = vec![join(1)];
         run.pending = vec![join(2)];
-        assert_eq!(pinned(&run, &joining, &omissions), [1]);
+        assert_eq!(pinned(&run, &Turns::of(&run), &joining, &omissions), [1]);
+        let call = Block {
+            starts: vec![0, 0, 1],
+            passes: 3,
+            ..joining.clone()
+        };
+        assert_eq!(pinned_calls(&run, &Turns::of(&run), &call), [1]);
         run.steps.clear();
-        assert!(joins(&run, &joining));
+        assert!(joins(&run, &Turns::of(&run), &joining));
         run.pending.clear();
-        assert!(!joins(&run, &joining));
+        assert!(!joins(&run, &Turns::of(&run), &joining));
     }
 }

@@ -8,10 +8,11 @@
 //! a loop ends, so no pass is taken to be much longer than most.
 
 use super::serial::place;
+use super::turns::Turns;
 use super::{Block, Cut};
 use crate::order::as_schedule;
-use bohr_event::control::{Omissions, Recorded, Step};
-use bohr_event::{PlaceNumber, Schedule, ThreadIndex};
+use bohr_event::control::{Omissions, OmittedPasses, Recorded, Step};
+use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 
 /// The order of the events of a run that are left after a cut; `None` if there
 /// is no moment for a thread that is to be serial.
@@ -32,6 +33,22 @@ pub fn project(run: &Recorded, blocks: &[Block], cut: &Cut) -> Option<Schedule<P
         schedule.choose(choice.clone());
     }
     Some(schedule)
+}
+
+/// How many events of a run are left after a cut, those of threads that are gone
+/// not among them.
+#[must_use]
+pub fn left(run: &Recorded, blocks: &[Block], cut: &Cut) -> u64 {
+    let mut gone = Gone::new(run, blocks, &cut.without);
+    let is_there = |path: &ThreadPath| {
+        let mut threads = cut.without.threads.iter();
+        !threads.any(|other| path.is_within(other))
+    };
+    let there: Vec<bool> = run.threads.iter().map(is_there).collect();
+    let left = (0u64..)
+        .zip(&run.steps)
+        .filter(|(event, step)| there[step.thread.position()] && !gone.has(*event, step.thread));
+    left.count() as u64
 }
 
 /// Which events go.
@@ -61,7 +78,7 @@ impl Gone {
                 .find(|block| block.gate == omitted.gate && block.thread == omitted.thread);
             let thread = run.threads.iter().position(|path| *path == omitted.thread);
             if let (Some(block), Some(thread)) = (block, thread) {
-                passes[thread].push(Passes::new(run, block, &omitted.numbers));
+                passes[thread].push(Passes::new(run, block, omitted));
             }
         }
         Gone { passes }
@@ -74,16 +91,14 @@ impl Gone {
 }
 
 impl Passes {
-    fn new(run: &Recorded, block: &Block, numbers: &[u64]) -> Passes {
+    fn new(run: &Recorded, block: &Block, omitted: &OmittedPasses) -> Passes {
         let end = run.steps.len() as u64;
-        let range = |pass: usize| {
-            let next = block.starts.get(pass + 1).copied();
-            Some((*block.starts.get(pass)?, next.unwrap_or(end)))
-        };
+        let ends = block.starts.iter().skip(1).copied().chain([end]);
+        let ranges = block.starts.iter().copied().zip(ends);
         Passes {
-            ranges: numbers
-                .iter()
-                .filter_map(|&number| range(number as usize))
+            ranges: { (0u64..).zip(ranges) }
+                .filter(|(number, _)| omitted.has(*number))
+                .map(|(_, range)| range)
                 .collect(),
             next: 0,
             taken: 0,
@@ -113,13 +128,9 @@ impl Passes {
 /// How many events of its own a thread executes in most passes that begin before
 /// these events of a run.
 #[must_use]
-pub fn usual_length(run: &Recorded, starts: &[u64], thread: ThreadIndex) -> u64 {
-    let length = |pair: &[u64]| {
-        let steps = &run.steps[pair[0] as usize..(pair[1] as usize).min(run.steps.len())];
-        steps.iter().filter(|step| step.thread == thread).count() as u64
-    };
+pub fn usual_length(run: &Recorded, turns: &Turns, starts: &[u64], thread: ThreadIndex) -> u64 {
+    let length = |pair: &[u64]| turns.between(thread, pair[0], pair[1]).len() as u64;
     let mut lengths: Vec<u64> = { starts.windows(2) }
-        .filter(|pair| pair[0] < pair[1])
         .map(length)
         .filter(|length| *length > 0)
         .collect();
@@ -132,7 +143,7 @@ pub fn usual_length(run: &Recorded, starts: &[u64], thread: ThreadIndex) -> u64 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::control::{GateReference, OmittedPasses};
+    use bohr_event::control::GateReference;
     use bohr_event::{EventKind, Operation};
 
     #[test]
@@ -171,7 +182,7 @@ mod tests {
             first_child: 0,
             children: 0,
             starts: vec![1, 4, 7],
-            length: usual_length(&run, &[1, 4, 7], ThreadIndex(1)),
+            length: usual_length(&run, &Turns::of(&run), &[1, 4, 7], ThreadIndex(1)),
             pinned: Vec::new(),
             joins: false,
         };
@@ -190,6 +201,7 @@ mod tests {
             without: omissions,
             serial: Vec::new(),
         };
+        assert_eq!(left(&run, std::slice::from_ref(&block), &cut), 5);
         let schedule = project(&run, &[block], &cut).expect("nobody is serial");
         let told: Vec<(String, u64)> = { schedule.segments().iter() }
             .map(|segment| (segment.thread.to_string(), segment.events))

@@ -7,7 +7,7 @@
 //! creator, and whoever asks for a serial thread has to see that a run in which
 //! all others come one after the other does not fail with it at that moment.
 
-use super::{Cut, Reducer, Stage, Work};
+use super::{Cut, Length, Reducer, Stage, Work};
 use bohr_event::control::{Recorded, Step};
 use bohr_event::{EventKind, ThreadIndex, ThreadPath};
 use std::collections::{HashMap, HashSet};
@@ -18,7 +18,7 @@ pub(super) fn more<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Res
     let candidate = |path: &ThreadPath| path.depth() > 0 && !before.serial.contains(path);
     let mut threads = work.reducer.threads();
     threads.retain(candidate);
-    work.search(stage, threads.len(), true, &|kept| {
+    work.search(stage, threads.len(), Length::Longer, &|kept| {
         let mut cut = before.clone();
         let others = (0..threads.len()).filter(|position| kept.binary_search(position).is_err());
         cut.serial

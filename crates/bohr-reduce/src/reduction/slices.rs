@@ -4,8 +4,8 @@
 //! the rounds in which delta debugging would find it out.
 
 use super::iterations::{keeping, left_of};
+use super::turns::{Turns, index_of};
 use super::{Block, Reducer, Stage, Work};
-use bohr_event::ThreadIndex;
 use bohr_event::control::Recorded;
 
 pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
@@ -35,25 +35,30 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
 }
 
 /// The passes of a run through a block in which its thread executes events, none
-/// of which `is_relevant`; ascending. Nobody notes where the last pass ends, so it
-/// reaches to the end of the run.
+/// of which `is_relevant`; ascending. `is_within` tells whether an event can belong
+/// to a pass at all: nobody notes where a pass ends, so it reaches to the first
+/// that cannot, to the next pass, or to the end of the run.
 #[must_use]
 pub fn irrelevant_passes(
     run: &Recorded,
+    turns: &Turns,
     block: &Block,
+    is_within: &dyn Fn(u64) -> bool,
     is_relevant: &dyn Fn(u64) -> bool,
 ) -> Vec<u64> {
-    let Some(thread) = run.threads.iter().position(|path| *path == block.thread) else {
+    let Some(thread) = index_of(run, &block.thread) else {
         return Vec::new();
     };
-    let thread = ThreadIndex(thread as u32);
     let end = run.steps.len() as u64;
     let ends = block.starts.iter().skip(1).copied().chain([end]);
     (0u64..)
         .zip(block.starts.iter().zip(ends))
         .filter(|(_, (start, end))| {
-            let own = (**start..*end).filter(|&event| run.steps[event as usize].thread == thread);
-            let mut own = own.peekable();
+            let own = turns.between(thread, **start, *end).iter();
+            let mut own = own
+                .copied()
+                .take_while(|event| is_within(*event))
+                .peekable();
             own.peek().is_some() && !own.any(is_relevant)
         })
         .map(|(pass, _)| pass)
@@ -93,6 +98,13 @@ mod tests {
             joins: false,
         };
         let relevant = |event| event == 0 || event == 2;
-        assert_eq!(irrelevant_passes(&run, &block, &relevant), [1, 3]);
+        let turns = Turns::of(&run);
+        let passes = irrelevant_passes(&run, &turns, &block, &|_| true, &relevant);
+        assert_eq!(passes, [1, 3]);
+        // What comes behind the end of a call is not part of it.
+        let relevant = |event| event == 3;
+        let within = |event| event != 3;
+        let passes = irrelevant_passes(&run, &turns, &block, &within, &relevant);
+        assert_eq!(passes, [0, 1, 3]);
     }
 }

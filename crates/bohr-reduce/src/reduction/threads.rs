@@ -1,7 +1,7 @@
 //! Whole threads (LEAN, Algorithm 1): level by level of the tree in which they
 //! create each other, a parent with all that it creates.
 
-use super::{Reducer, Stage, Work};
+use super::{Length, Reducer, Stage, Work};
 use bohr_event::ThreadPath;
 
 pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
@@ -17,7 +17,7 @@ pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Re
             return Ok(());
         }
         let before = work.cut.clone();
-        work.search(stage, here.len(), true, &|kept| {
+        work.search(stage, here.len(), Length::Longer, &|kept| {
             let mut omissions = before.without.clone();
             let gone = (0..here.len()).filter(|position| kept.binary_search(position).is_err());
             omissions

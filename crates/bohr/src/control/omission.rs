@@ -15,7 +15,8 @@ pub struct OmissionArgs {
     without_thread: Vec<ThreadPath>,
     /// Leave out iterations of a loop or passes through a marked block: the number
     /// of the gate as `bohr inspect --gates` lists it, the thread, and which passes
-    /// of the thread, counted from 0. Example: 3@0:2=0,4-7
+    /// of the thread, counted from 0; `9-` means all from 9 on. Example:
+    /// 3@0:2=0,4-7,9-
     #[arg(long, value_name = "GATE@THREAD=NUMBERS")]
     without_iteration: Vec<PassesArgument>,
 }
@@ -26,6 +27,7 @@ struct PassesArgument {
     gate: u32,
     thread: ThreadPath,
     numbers: Vec<u64>,
+    beyond: Option<u64>,
 }
 
 /// At most so many numbers in one argument: ranges are written out.
@@ -38,10 +40,15 @@ impl FromStr for PassesArgument {
         let form = "expected GATE@THREAD=NUMBERS, such as 3@0:2=0,4-7";
         let (gate, rest) = text.split_once('@').ok_or(form)?;
         let (thread, numbers) = rest.split_once('=').ok_or(form)?;
-        let mut listed = Vec::new();
+        let (mut listed, mut beyond) = (Vec::new(), None);
         for part in numbers.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let number = |word: &str| word.trim().parse::<u64>().map_err(|_| form.to_owned());
+            if last.is_empty() && !first.is_empty() {
+                let first = number(first)?;
+                beyond = Some(beyond.map_or(first, |other: u64| other.min(first)));
+                continue;
+            }
             let (first, last) = (number(first)?, number(last)?);
             if last.saturating_sub(first) >= (MOST_NUMBERS - listed.len()) as u64 {
                 return Err(format!("more than {MOST_NUMBERS} numbers"));
@@ -54,6 +61,7 @@ impl FromStr for PassesArgument {
             gate: gate.trim().parse().map_err(|_| form)?,
             thread: thread.parse().map_err(|error| format!("{error}"))?,
             numbers: listed,
+            beyond,
         })
     }
 }
@@ -106,7 +114,7 @@ impl OmissionArgs {
             },
             thread: one.thread.clone(),
             numbers: one.numbers.clone(),
-            beyond: None,
+            beyond: one.beyond,
             children: 0,
         });
         Ok(Omissions {
@@ -156,6 +164,9 @@ mod tests {
             (3, "0:2".to_owned())
         );
         assert_eq!(passes.numbers, [0, 5, 6, 7, 8]);
+        assert_eq!(passes.beyond, None);
+        let passes: PassesArgument = "3@0:2=1,12-,20-".parse().unwrap();
+        assert_eq!((passes.numbers, passes.beyond), (vec![1], Some(12)));
         for wrong in [
             "3",
             "3@0:2",

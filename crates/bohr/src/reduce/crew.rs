@@ -42,6 +42,11 @@ impl<'c> Crew<'c> {
         &mut self.examiners[0]
     }
 
+    /// One who has seen nothing yet, and does not belong to the crew.
+    pub fn another(&self) -> Result<Examiner<'c>, ExploreError> {
+        (self.start)()
+    }
+
     /// Runs that all of them have made.
     pub fn runs(&self) -> u64 {
         let runs = self.examiners.iter().map(|one| one.trials.runs());

@@ -55,13 +55,23 @@ pub enum Evaluation {
 impl Criterion {
     /// What such a run says.
     pub fn judge(&self, observed: &Observed) -> Evaluation {
+        let went_on = is_cut_off(observed);
         let Some(run) = &observed.run else {
-            return Evaluation::Bad;
+            // Too long to be kept: it tells how it ended, and no places.
+            return match (observed.failed && !went_on, self.ends_well && !went_on) {
+                (false, true) => Evaluation::Good,
+                (false, false) => Evaluation::None,
+                (true, _) => Evaluation::Bad,
+            };
         };
         let last = run.steps.last().map(|step| step.operation.place);
         let fails_there = last.is_some_and(|place| self.evaluated.contains(&place));
-        if observed.same || (observed.failed && (self.ends_well || fails_there)) {
+        let failed = observed.failed && !went_on;
+        if observed.same || (failed && (self.ends_well || fails_there)) {
             return Evaluation::Bad;
+        }
+        if went_on && self.ends_well {
+            return Evaluation::None;
         }
         let is_visited =
             |place: &PlaceNumber| run.steps.iter().any(|step| step.operation.place == *place);
@@ -70,6 +80,14 @@ impl Criterion {
             false => Evaluation::None,
         }
     }
+}
+
+/// Whether a run was ended since it took too long, or too many events: it has not
+/// failed, as far as anybody can tell.
+pub fn is_cut_off(observed: &Observed) -> bool {
+    let kind = observed.failure.as_ref().map(|failure| &failure.kind);
+    let ended = matches!(kind, Some(FailureKind::TimeLimit | FailureKind::Livelock));
+    ended && !observed.same
 }
 
 /// The places that a run comes by.
@@ -107,5 +125,45 @@ pub fn predicate(
                 .into_iter()
                 .collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_event::ThreadIndex;
+    use bohr_event::control::Failure;
+
+    #[test]
+    fn a_good_run_that_is_too_long_to_be_kept_tells_its_end() {
+        let long = Observed::default();
+        let by_end = Criterion {
+            ends_well: true,
+            ..Criterion::default()
+        };
+        let by_place = Criterion {
+            evaluated: vec![PlaceNumber(1)],
+            ..Criterion::default()
+        };
+        assert!(matches!(by_end.judge(&long), Evaluation::Good));
+        assert!(matches!(by_place.judge(&long), Evaluation::None));
+        let failed = Observed {
+            failed: true,
+            ..Observed::default()
+        };
+        assert!(matches!(by_end.judge(&failed), Evaluation::Bad));
+        let slow = Observed {
+            failed: true,
+            failure: Some(Failure {
+                kind: FailureKind::TimeLimit,
+                thread: ThreadIndex::MAIN,
+                place: None,
+                address: 0,
+                message: String::new(),
+                states: Vec::new(),
+            }),
+            ..Observed::default()
+        };
+        assert!(matches!(by_end.judge(&slow), Evaluation::None));
     }
 }

@@ -1,5 +1,6 @@
 //! Why a bug cannot be reduced.
 
+use super::lines::Lines;
 use bohr_event::{Diagnosis, Fault};
 use std::path::PathBuf;
 
@@ -19,6 +20,14 @@ pub enum ReduceError {
     NotNamed {
         /// The file.
         path: PathBuf,
+    },
+    /// Nothing in the lines that the user has named can go.
+    #[error(
+        "nothing in {lines} can be left out: no loop that can do without an iteration, and no call whose result nobody uses"
+    )]
+    NothingThere {
+        /// The lines.
+        lines: Lines,
     },
     /// The file to go on with is about something else.
     #[error("`{path}` holds another bug than the one to reduce")]
@@ -41,6 +50,10 @@ impl Diagnosis for ReduceError {
             }
             ReduceError::NotNamed { .. } => {
                 "write the file as the program was given it, or shrink `stdin` or `arguments`".to_string()
+            }
+            ReduceError::NothingThere { .. } => {
+                "`bohr inspect --gates PROGRAM` lists what can; BOHR_RCB_BEGIN and BOHR_RCB_END of bohr.h mark any block"
+                    .to_string()
             }
             ReduceError::OtherBug { .. } => {
                 "name another file with -o, or leave out --resume to replace it".to_string()

@@ -5,21 +5,30 @@
 //!
 //! An answer depends on the question alone, never on a clock or on who gives it.
 
-use super::criterion::{Criterion, Evaluation, Refusals, predicate, visited};
+use super::criterion::{Criterion, Evaluation, Refusals, is_cut_off, predicate, visited};
 use crate::simplify::{loosely, moments};
-use bohr_event::control::{Omissions, Passes, Recorded};
+use bohr_event::control::{Omissions, OmittedPasses, Passes, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials};
-use bohr_reduce::reduction::{Block, Cut, is_serial, joins, pinned, project, usual_length};
+use bohr_reduce::reduction::{
+    Block, Cut, Length, Turns, is_serial, joins, pinned, pinned_calls, project, usual_length,
+};
 use bohr_schedule::{Plan, Rule};
 
 /// Replays that a result has to pass, every one of them.
 pub const REPLAYS: u64 = 20;
 
+/// Runs that cost as much as so many events are long: a replay of one is worth
+/// many runs that are short.
+pub const LONG: u64 = 20_000;
+
 /// How many times as many events a run may have for a thread less. A thread that
 /// is gone can put off the failure by the whole work of the others.
 const GROWTH: u64 = 2;
+
+/// The same for a run of which only the order of magnitude is known.
+const ABOUT: u64 = 4;
 
 /// Numbers of preemptions that are tried by chance.
 const FEW: [u32; 3] = [1, 2, 3];
@@ -35,8 +44,8 @@ pub struct Question<'q> {
     pub criterion: &'q Criterion,
     /// Other schedules to try where the best run's does not show the failure.
     pub chances: u64,
-    /// Whether a run with more events is still an answer.
-    pub may_grow: bool,
+    /// How long an answer may be.
+    pub length: Length,
     /// Whether it has to replay every time; otherwise somebody asks that later.
     pub surely: bool,
 }
@@ -45,7 +54,9 @@ pub struct Question<'q> {
 #[derive(Clone, Debug)]
 pub struct Base {
     pub run: Recorded,
+    /// Calls that can be left out are among them.
     pub blocks: Vec<Block>,
+    pub turns: Turns,
 }
 
 /// A program that stands ready for questions.
@@ -85,12 +96,14 @@ impl<'t> Examiner<'t> {
 
     /// Condition I, by the schedule of the best run so far or by other ones.
     fn still_fails(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        let Base { run, blocks } = question.base;
-        let Some(followed) = project(run, blocks, &question.cut) else {
-            return Ok(None);
-        };
-        if let Some(run) = self.fails(&loosely(followed), self.seed, question)? {
-            return Ok(Some(run));
+        if !matches!(question.length, Length::About(_)) {
+            let Base { run, blocks, .. } = question.base;
+            let Some(followed) = project(run, blocks, &question.cut) else {
+                return Ok(None);
+            };
+            if let Some(run) = self.fails(&loosely(followed), self.seed, question)? {
+                return Ok(Some(run));
+            }
         }
         for (plan, seed) in chances(question) {
             if let Some(run) = self.fails(&plan, seed, question)? {
@@ -107,10 +120,16 @@ impl<'t> Examiner<'t> {
         if number_of_chances(question) == 0 {
             return Ok(None);
         }
-        let good = self
-            .trials
-            .observe(&Plan::new(Rule::Sequential), self.seed)?;
-        let moments = moments(&question.base.run, good.run.as_slice());
+        let in_turn = Plan::new(Rule::Sequential);
+        self.end_after(most_events(question));
+        let good = self.trials.observe(&in_turn, self.seed);
+        self.trials.end_after(u64::MAX);
+        let good = good?;
+        let moments = match (question.length, &good.run) {
+            // Of the best run's moments, hardly any would come.
+            (Length::About(_), Some(good)) => moments(good, &[]),
+            _ => moments(&question.base.run, good.run.as_slice()),
+        };
         for preemptions in FEW {
             let moments = moments.clone();
             let plan = Plan::new(Rule::Seldom {
@@ -174,8 +193,9 @@ impl<'t> Examiner<'t> {
         let Some(run) = observed.run.filter(is_it) else {
             return Ok(None);
         };
-        let blocks = blocks(&observed.passes, &run, omissions);
-        Ok(Some(Base { run, blocks }))
+        let turns = Turns::of(&run);
+        let blocks = blocks(&observed.passes, &run, &turns, omissions);
+        Ok(Some(Base { run, blocks, turns }))
     }
 
     /// The run with the fewest events, then switches, that leaves out the same
@@ -256,23 +276,36 @@ impl<'t> Examiner<'t> {
     }
 
     /// What condition II has to ask for, given the failing run in which nothing
-    /// is left out that can be.
+    /// is left out that can be. Good runs of a program may be far longer than the
+    /// failing one: the first that is looked at makes no more passes than that.
     pub fn criterion(
         &mut self,
-        failing: &Recorded,
+        failing: &Base,
         kind: &FailureKind,
     ) -> Result<Criterion, ExploreError> {
         let mut evaluated = Vec::new();
-        for rule in [Rule::Sequential, Rule::Backward] {
-            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
-            let good = observed.run.as_ref().filter(|_| !observed.failed);
-            let Some(run) = good else {
+        for (rule, without) in [
+            (Rule::Sequential, no_further(failing)),
+            (Rule::Sequential, Omissions::default()),
+            (Rule::Backward, Omissions::default()),
+        ] {
+            let shortened = without != Omissions::default();
+            self.trials.leave_out(without);
+            let observed = self.trials.observe(&Plan::new(rule), self.seed);
+            self.trials.leave_out(Omissions::default());
+            let observed = observed?;
+            if is_cut_off(&observed) || shortened && observed.failed {
+                continue;
+            }
+            if observed.failed {
                 return Ok(Criterion {
                     sequential: true,
                     ..Criterion::default()
                 });
-            };
-            evaluated = predicate(failing, kind, &visited(run));
+            }
+            // A good run may be too long to be kept; its end is all that it tells.
+            let visited = observed.run.as_ref().map(visited).unwrap_or_default();
+            evaluated = predicate(&failing.run, kind, &visited);
             if !evaluated.is_empty() {
                 break;
             }
@@ -285,12 +318,33 @@ impl<'t> Examiner<'t> {
     }
 }
 
+/// All passes that a long failing run has not made; nothing for a short one.
+fn no_further(failing: &Base) -> Omissions {
+    if failing.run.steps.len() as u64 <= LONG {
+        return Omissions::default();
+    }
+    let goes_on = |block: &&Block| !block.joins && !block.gate.is_call();
+    let blocks = failing.blocks.iter().filter(goes_on);
+    let passes = blocks.map(|block| OmittedPasses {
+        gate: block.gate,
+        thread: block.thread.clone(),
+        numbers: Vec::new(),
+        beyond: Some(block.passes),
+        children: block.children,
+    });
+    Omissions {
+        iterations: passes.collect(),
+        ..Omissions::default()
+    }
+}
+
 /// Events that an answer may have.
 fn most_events(question: &Question<'_>) -> u64 {
     let events = question.base.run.steps.len() as u64;
-    match question.may_grow {
-        true => GROWTH * events,
-        false => events,
+    match question.length {
+        Length::Shorter => events,
+        Length::Longer => GROWTH * events,
+        Length::About(left) => ABOUT * left + BEYOND,
     }
 }
 
@@ -304,34 +358,39 @@ fn number_of_chances(question: &Question<'_>) -> u64 {
 
 /// Plans and seeds that might show the failure: few switches, or many.
 fn chances(question: &Question<'_>) -> impl Iterator<Item = (Plan, u64)> + use<> {
-    let events = question.base.run.steps.len() as u64;
+    let length = match question.length {
+        Length::About(left) => left,
+        _ => question.base.run.steps.len() as u64,
+    };
     (0..number_of_chances(question)).map(move |number| {
         let rule = match number % 2 {
-            0 => Rule::Pct {
-                depth: 3,
-                length: events,
-            },
+            0 => Rule::Pct { depth: 3, length },
             _ => Rule::Random,
         };
         (Plan::new(rule), number)
     })
 }
 
-fn blocks(passes: &[Passes], run: &Recorded, omissions: &Omissions) -> Vec<Block> {
+fn blocks(passes: &[Passes], run: &Recorded, turns: &Turns, omissions: &Omissions) -> Vec<Block> {
     let block = |passes: &Passes| {
+        let is_call = passes.gate.is_call();
         let mut block = Block {
             gate: passes.gate,
             thread: run.threads.get(passes.thread.position())?.clone(),
             passes: passes.count,
             first_child: passes.first_child,
-            children: passes.children,
-            length: usual_length(run, &passes.starts, passes.thread),
+            // Whom a thread creates between two calls, no call creates.
+            children: if is_call { 0 } else { passes.children },
+            length: usual_length(run, turns, &passes.starts, passes.thread),
             starts: passes.starts.clone(),
             pinned: Vec::new(),
             joins: false,
         };
-        block.pinned = pinned(run, &block, omissions);
-        block.joins = joins(run, &block);
+        block.pinned = match is_call {
+            true => pinned_calls(run, turns, &block),
+            false => pinned(run, turns, &block, omissions),
+        };
+        block.joins = !is_call && joins(run, turns, &block);
         Some(block)
     };
     passes.iter().filter_map(block).collect()

@@ -10,7 +10,7 @@ use bohr_event::ThreadPath;
 use bohr_explore::bug_file::{Bug, Invocation};
 use bohr_explore::{ExploreError, Subject, Trials};
 use bohr_reduce::minimise;
-use bohr_reduce::reduction::Cut;
+use bohr_reduce::reduction::{Cut, Length};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -125,7 +125,7 @@ fn beginning(bug: &Bug, subject: &Subject) -> Result<(Base, Criterion), Failure>
     let schedule = examiner.trials.atlas().inward(&bug.schedule);
     let base = examiner.base(&Cut::default(), schedule)?;
     let base = base.ok_or(ExploreError::NotReproduced)?;
-    let criterion = examiner.criterion(&base.run, &bug.signature.kind)?;
+    let criterion = examiner.criterion(&base, &bug.signature.kind)?;
     Ok((base, criterion))
 }
 
@@ -173,7 +173,7 @@ impl Shrinking<'_> {
             base: &self.best,
             criterion: &self.criterion,
             chances: CHANCES,
-            may_grow: true,
+            length: Length::Longer,
             surely: true,
         };
         let found = Examiner::new(trials, self.bug).examine(&question)?;

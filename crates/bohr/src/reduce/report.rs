@@ -231,7 +231,8 @@ fn passes(one: &OmittedPasses) -> Option<String> {
         true => first.to_string(),
         false => format!("{first}-{last}"),
     };
-    let ranges: Vec<String> = ranges.iter().map(range).collect();
+    let beyond = one.beyond.map(|first| format!("{first}-"));
+    let ranges: Vec<String> = ranges.iter().map(range).chain(beyond).collect();
     let (gate, thread) = (one.gate.number, &one.thread);
     (!ranges.is_empty()).then(|| format!("{gate}@{thread}={}", ranges.join(",")))
 }

@@ -1,9 +1,9 @@
 //! How large a failing run is: the figures that reduction is measured by.
 
 use super::examiner::Base;
-use bohr_event::control::Recorded;
+use bohr_event::control::{Omissions, Recorded};
 use bohr_event::{ThreadIndex, ThreadPath};
-use bohr_reduce::reduction::Cut;
+use bohr_reduce::reduction::{Block, Cut};
 use bohr_trace::{Record, Trace, Writer, pack};
 use std::collections::BTreeSet;
 
@@ -37,12 +37,11 @@ impl Size {
 
     /// All but the time.
     pub fn of(base: &Base, cut: &Cut) -> Size {
-        let Base { run, blocks } = base;
+        let Base { run, blocks, .. } = base;
+        let blocks = || blocks.iter().filter(|block| !block.gate.is_call());
         let Cut { without, serial } = cut;
-        let omitted = without.iterations.iter();
-        let omitted: u64 = omitted.map(|one| one.numbers.len() as u64).sum();
-        let passes: u64 = blocks.iter().map(|block| block.passes).sum();
-        let gates: BTreeSet<_> = blocks.iter().map(|block| block.gate).collect();
+        let passes: u64 = blocks().map(|block| made(block, without)).sum();
+        let gates: BTreeSet<_> = blocks().map(|block| block.gate).collect();
         let apart = |path: &&_| serial.contains(path);
         Size {
             threads: Size::threads(run, cut),
@@ -50,11 +49,22 @@ impl Size {
             events: run.steps.len() as u64,
             bytes: bytes(run),
             switches: run.schedule.switches() as u64,
-            iterations: passes.saturating_sub(omitted),
+            iterations: passes,
             blocks: gates.len() as u64,
             replay_seconds: 0.0,
         }
     }
+}
+
+/// The passes through a block that are made.
+fn made(block: &Block, without: &Omissions) -> u64 {
+    let mut omitted = without.iterations.iter();
+    let omitted = omitted.find(|one| one.gate == block.gate && one.thread == block.thread);
+    let Some(omitted) = omitted else {
+        return block.passes;
+    };
+    let end = omitted.beyond.unwrap_or(u64::MAX).min(block.passes);
+    end - omitted.numbers.partition_point(|number| *number < end) as u64
 }
 
 /// How many bytes the trace of a run takes.

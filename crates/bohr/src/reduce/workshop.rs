@@ -1,45 +1,43 @@
 //! Where parts are left out of a failing run: the reducer's hands, and its
 //! memory of what was tried.
 
+use super::budget::{chances, cost};
+use super::calls::{Calls, is_about_threads};
 use super::crew::Crew;
 use super::criterion::{Criterion, Refusals};
 use super::error::ReduceError;
-use super::examiner::{Base, Question, REPLAYS};
+use super::examiner::{Base, LONG, Question, REPLAYS};
+use super::lines::Lines;
 use super::size::Size;
 use crate::control::relevant;
 use crate::outcome::Failure;
-use bohr_event::control::{Omissions, Recorded};
+use crate::simplify::Bench;
+use bohr_event::control::{GateReference, Omissions, OmittedPasses, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Reduced};
 use bohr_explore::{ExploreError, write_whole};
-use bohr_reduce::Execution;
 use bohr_reduce::reduction::{
-    Block, Candidates, Cut, Effort, Reducer, irrelevant_passes, suspects,
+    Block, Candidates, Cut, Effort, Length, Reducer, Stage, irrelevant_passes, left, pinned,
+    suspects,
 };
+use bohr_reduce::{Execution, Failing, dynamic};
 use bohr_schedule::Plan;
 use bohr_slice::Relevant;
 use indicatif::ProgressBar;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Other schedules that are tried where the old one does not show the failure:
-/// at most so many for a candidate, and for a row of candidates so few that they
-/// cost about as much as so many events.
-const CHANCES: u64 = 24;
-const CHANCES_OF_THREADS: u64 = 96;
-const CHANCE_COST: u64 = 2_000_000;
-
 /// Replays that cost as much as so many events or fewer are made at once.
 const CHEAP: u64 = 1_000_000;
 
+/// Events of a run that is sliced to find passes without effect.
+const MOST_SLICED: usize = 300_000;
+
 /// Single passes are tried by themselves, at last, if they cost so many events.
 const THOROUGH: u64 = 20_000_000;
-
-/// The creation of a thread, in events.
-const THREAD_COST: u64 = 50;
 
 /// See the module.
 pub struct Workshop<'w> {
@@ -51,6 +49,8 @@ pub struct Workshop<'w> {
     /// The run as it was found.
     original: Recorded,
     before: Size,
+    /// How often threads came by gates in it.
+    passes: HashMap<(GateReference, ThreadPath), u64>,
     /// The smallest failing run so far, and what was done to it.
     best: Base,
     cut: Cut,
@@ -61,7 +61,12 @@ pub struct Workshop<'w> {
     criterion: Criterion,
     /// What was answered by no, as hashes of all that an answer depends on.
     refused: Mutex<HashSet<u64>>,
+    /// Cuts for which other schedules were searched in vain. These hardly depend on
+    /// the run that a cut is made of.
+    searched: HashSet<u64>,
     rounds: u64,
+    /// Gates that go together, by what the user has named.
+    groups: Vec<Vec<GateReference>>,
     /// The run whose slice was last asked for.
     sliced: Option<u64>,
     /// Whether the result is on disk.
@@ -79,14 +84,15 @@ impl<'w> Workshop<'w> {
         let found = counted(&mut crew, &bug.schedule, &Cut::default())?;
         let before = Size::of(&found, &Cut::default());
         let original = found.run.clone();
+        let passes = { found.blocks.iter() }
+            .map(|block| ((block.gate, block.thread.clone()), block.passes))
+            .collect();
+        let criterion = { crew.first_examiner() }.criterion(&found, &bug.signature.kind)?;
         let cut = bug.reduced.as_ref().map(cut).unwrap_or_default();
         let best = match &bug.reduced {
             None => found,
             Some(_) => counted(&mut crew, bug.best_schedule(), &cut)?,
         };
-        let examiner = crew.first_examiner();
-        examiner.trials.leave_out(Omissions::default());
-        let criterion = examiner.criterion(&original, &bug.signature.kind)?;
         let mut workshop = Workshop {
             bug,
             crew,
@@ -95,20 +101,37 @@ impl<'w> Workshop<'w> {
             bar,
             original,
             before,
+            passes,
             best,
             cut,
             confirmed: None,
             suspicious: false,
             criterion,
             refused: Mutex::new(HashSet::new()),
+            searched: HashSet::new(),
             rounds: 0,
+            groups: Vec::new(),
             sliced: None,
             is_written: false,
         };
-        let schedule = workshop.original.schedule.clone();
-        workshop.before.replay_seconds = workshop.time(schedule, Omissions::default())?;
+        workshop.before.replay_seconds = workshop.time(&bug.schedule, Omissions::default())?;
         workshop.go_on_with(bug.provisional.as_ref())?;
         Ok(workshop)
+    }
+
+    /// Has what is in the same lines go together.
+    pub fn group(&mut self, blocks: &[Lines]) -> Result<(), Failure> {
+        let models = self.crew.first_examiner().trials.atlas().models().to_vec();
+        for lines in blocks {
+            let gates = models.iter().flat_map(|model| lines.gates(model));
+            let gates: Vec<GateReference> = gates.collect();
+            if gates.is_empty() {
+                let lines = lines.clone();
+                return Err(ReduceError::NothingThere { lines }.into());
+            }
+            self.groups.push(gates);
+        }
+        Ok(())
     }
 
     /// Takes over what an earlier reduction had not confirmed, if it can be.
@@ -172,32 +195,35 @@ impl<'w> Workshop<'w> {
     /// The size of the best run so far.
     pub fn after(&mut self) -> Result<Size, Failure> {
         let size = Size::of(&self.best, &self.cut);
-        let schedule = self.best.run.schedule.clone();
+        let atlas = self.crew.first_examiner().trials.atlas();
+        let schedule = atlas.outward(&self.best.run.schedule);
         Ok(Size {
-            replay_seconds: self.time(schedule, self.cut.without.clone())?,
+            replay_seconds: self.time(&schedule, self.cut.without.clone())?,
             ..size
         })
     }
 
     /// Blocks of the program of which some pass is left out.
     pub fn redundant_blocks(&self) -> u64 {
+        let goes = |one: &&OmittedPasses| {
+            let found = self.passes.get(&(one.gate, one.thread.clone()));
+            let found = found.copied().unwrap_or(0);
+            !one.numbers.is_empty() || one.beyond.is_some_and(|first| first < found)
+        };
         let passes = self.cut.without.iterations.iter();
-        let left_out = passes.filter(|one| !one.numbers.is_empty());
-        let gates = left_out.map(|one| one.gate);
+        let gates = passes.filter(goes).map(|one| one.gate);
+        let gates = gates.filter(|gate| !gate.is_call());
         gates.collect::<HashSet<_>>().len() as u64
     }
 
-    /// Seconds that a replay takes.
-    fn time(
-        &mut self,
-        schedule: Schedule<PlaceNumber>,
-        without: Omissions,
-    ) -> Result<f64, Failure> {
-        let trials = &mut self.crew.first_examiner().trials;
-        trials.leave_out(without);
-        let plan = Plan::replay(schedule);
+    /// Seconds that a replay takes from the program's beginning, which a program
+    /// that has been replayed before has behind it.
+    fn time(&self, schedule: &Schedule, without: Omissions) -> Result<f64, Failure> {
+        let mut examiner = self.crew.another()?;
+        let plan = Plan::replay(examiner.trials.atlas().inward(schedule));
+        examiner.trials.leave_out(without);
         let started = Instant::now();
-        trials.repeat(&plan, self.bug.seed, 1)?;
+        examiner.trials.repeat(&plan, self.bug.seed, 1)?;
         Ok(started.elapsed().as_secs_f64())
     }
 
@@ -213,6 +239,42 @@ impl<'w> Workshop<'w> {
             crew, best, cut, ..
         } = self;
         Ok(crew.shown(&cut.without, &best.run.schedule, times)?)
+    }
+
+    /// Looks for the same failure with fewer switches, where runs are short: those
+    /// that were found by chance have many. What that did, as a stage.
+    pub fn calm(&mut self) -> Result<Stage, Failure> {
+        let mut stage = Stage {
+            name: "switches",
+            ..Stage::default()
+        };
+        if cost(&self.best.run) > LONG || !(self.go_on)() {
+            return Ok(stage);
+        }
+        let mut failing = Failing {
+            schedule: self.best.run.schedule.clone(),
+            cost: bohr_reduce::cost(Execution::recorded(&self.best.run))?,
+        };
+        let examiner = self.crew.first_examiner();
+        examiner.trials.leave_out(self.cut.without.clone());
+        let go_on = self.go_on;
+        let go_on = || go_on();
+        let mut bench = Bench::new(&mut examiner.trials, self.bug.seed, &go_on, self.bar, None);
+        stage.rounds = dynamic::improve(&mut failing, &mut bench)?;
+        let Some(base) = examiner.base(&self.cut, failing.schedule)? else {
+            return Ok(stage);
+        };
+        let size = |base: &Base| (base.run.schedule.switches(), base.run.steps.len());
+        let (before, after) = (size(&self.best), size(&base));
+        let is_better = after.0 < before.0 && after.1 <= before.1;
+        let without = self.cut.without.clone();
+        if is_better && { &mut self.crew }.shown(&without, &base.run.schedule, REPLAYS)? == REPLAYS
+        {
+            stage.progress = true;
+            stage.events_removed = (before.1 - after.1) as i64;
+            self.take(base, self.cut.clone())?;
+        }
+        Ok(stage)
     }
 
     /// Whether the best run is so short that replays of it hardly count.
@@ -301,21 +363,6 @@ fn counted(crew: &mut Crew<'_>, schedule: &Schedule, cut: &Cut) -> Result<Base, 
     })
 }
 
-/// How many other schedules are tried for each of so many candidates: fewer if
-/// runs are long, or have many threads to create.
-fn chances(best: &Recorded, candidates: &Candidates<'_>) -> u64 {
-    let most = CHANCE_COST / (cost(best).max(1) * candidates.count.max(1) as u64);
-    most.min(match candidates.may_grow {
-        true => CHANCES_OF_THREADS,
-        false => CHANCES,
-    })
-}
-
-/// What a run costs, in events.
-fn cost(run: &Recorded) -> u64 {
-    run.steps.len() as u64 + THREAD_COST * run.threads.len() as u64
-}
-
 /// All that an answer depends on.
 fn content(question: &Question<'_>, base: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -323,10 +370,16 @@ fn content(question: &Question<'_>, base: u64) -> u64 {
         &question.cut,
         base,
         question.chances,
-        question.may_grow,
+        question.length,
         question.surely,
     )
         .hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_of(cut: &Cut) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    cut.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -354,14 +407,21 @@ impl Reducer for Workshop<'_> {
         };
         let surely = self.suspicious || self.is_cheap();
         let (refused, best, criterion) = (&self.refused, &self.best, &self.criterion);
+        let searched = &self.searched;
         let refused = || refused.lock().unwrap_or_else(PoisonError::into_inner);
         let question = |number: usize| {
+            let cut = (candidates.cut)(number);
+            let chances = if searched.contains(&hash_of(&cut)) {
+                0
+            } else {
+                chances
+            };
             let question = Question {
-                cut: (candidates.cut)(number),
+                cut,
                 base: best,
                 criterion,
                 chances,
-                may_grow: candidates.may_grow,
+                length: candidates.length,
                 surely,
             };
             let known = refused().contains(&content(&question, base));
@@ -371,7 +431,14 @@ impl Reducer for Workshop<'_> {
             refused().insert(content(question, base));
         };
         let found = { &mut self.crew }.first(candidates.count, &question, &note, self.go_on)?;
-        self.rounds += found.as_ref().map_or(candidates.count, |found| found.0 + 1) as u64;
+        let in_vain = found.as_ref().map_or(candidates.count, |found| found.0);
+        self.rounds += in_vain as u64 + u64::from(found.is_some());
+        if chances > 0 && (self.go_on)() {
+            // Not those behind the one that is taken: who examined them depends on
+            // how many examiners there are.
+            let cuts = (0..in_vain).map(|number| hash_of(&(candidates.cut)(number)));
+            self.searched.extend(cuts);
+        }
         let Some((number, run)) = found else {
             return Ok(None);
         };
@@ -383,14 +450,14 @@ impl Reducer for Workshop<'_> {
         let single = Candidates {
             count: 1,
             cut: &|_| Cut::default(),
-            may_grow: true,
+            length: Length::Longer,
         };
         let question = Question {
             cut: self.cut.clone(),
             base: &self.best,
             criterion: &self.criterion,
             chances: chances(&self.best.run, &single),
-            may_grow: false,
+            length: Length::Shorter,
             surely: self.suspicious || self.is_cheap(),
         };
         let rounds = question.chances;
@@ -417,11 +484,29 @@ impl Reducer for Workshop<'_> {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        self.best.blocks.clone()
+        // Calls go by what a slice says, and not one by one.
+        let blocks = self.best.blocks.iter();
+        blocks
+            .filter(|block| !block.gate.is_call())
+            .cloned()
+            .collect()
+    }
+
+    fn groups(&self) -> Vec<Vec<Block>> {
+        let members = |gates: &Vec<GateReference>| {
+            let blocks = self.best.blocks.iter();
+            let members = blocks.filter(|block| gates.contains(&block.gate));
+            members.cloned().collect()
+        };
+        self.groups.iter().map(members).collect()
     }
 
     fn irrelevant(&mut self) -> Vec<(Block, Vec<u64>)> {
-        // Nothing to ask where no pass can go, or where it was asked.
+        // Nothing to ask where no pass can go, or where it was asked; and of long
+        // runs a slice takes longer than to try what it would tell.
+        if self.best.run.steps.len() > MOST_SLICED {
+            return Vec::new();
+        }
         let base = hash(&self.best.run.schedule);
         let can_go = |block: &Block| block.pinned.len() < block.starts.len();
         if self.sliced == Some(base) || !self.best.blocks.iter().any(can_go) {
@@ -432,8 +517,19 @@ impl Reducer for Workshop<'_> {
             return Vec::new();
         };
         let best = &self.best;
+        let atlas = self.crew.first_examiner().trials.atlas();
+        let calls = Calls::of(atlas);
         let passes = |block: &Block| {
-            irrelevant_passes(&best.run, block, &|event| relevant.has(event as u32))
+            let callees = calls.callees(block.gate);
+            let step = |event: u64| &best.run.steps[event as usize];
+            let is_within = |event| match &callees {
+                Some(callees) => calls.have(callees, step(event).operation.place),
+                None => !block.gate.is_call(),
+            };
+            let is_relevant = |event| {
+                relevant.has(event as u32) || callees.is_some() && is_about_threads(step(event))
+            };
+            irrelevant_passes(&best.run, &best.turns, block, &is_within, &is_relevant)
         };
         let lists = best
             .blocks
@@ -444,6 +540,18 @@ impl Reducer for Workshop<'_> {
 
     fn is_affordable(&self, candidates: u64) -> bool {
         candidates.saturating_mul(cost(&self.best.run)) <= THOROUGH
+    }
+
+    fn pinned(&self, block: &Block, without: &Omissions) -> Vec<u64> {
+        pinned(&self.best.run, &self.best.turns, block, without)
+    }
+
+    fn left(&self, cut: &Cut) -> u64 {
+        left(&self.best.run, &self.best.blocks, cut)
+    }
+
+    fn is_long(&self) -> bool {
+        cost(&self.best.run) > LONG
     }
 
     fn events(&self) -> u64 {

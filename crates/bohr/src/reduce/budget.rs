@@ -1,0 +1,31 @@
+//! What runs cost, and how many of them a candidate is worth.
+
+use bohr_event::control::Recorded;
+use bohr_reduce::reduction::{Candidates, Length};
+
+/// Other schedules that are tried where the old one does not show the failure:
+/// at most so many for a candidate, and for a row of candidates so few that they
+/// cost about as much as so many events.
+const CHANCES: u64 = 24;
+const CHANCES_OF_THREADS: u64 = 96;
+const CHANCES_OF_SHORT_RUNS: u64 = 48;
+const CHANCE_COST: u64 = 2_000_000;
+
+/// The creation of a thread, in events.
+const THREAD_COST: u64 = 50;
+
+/// How many other schedules are tried for each of so many candidates: fewer if
+/// runs are long, or have many threads to create.
+pub fn chances(best: &Recorded, candidates: &Candidates<'_>) -> u64 {
+    let (cost, most) = match candidates.length {
+        Length::Shorter => (cost(best), CHANCES),
+        Length::Longer => (cost(best), CHANCES_OF_THREADS),
+        Length::About(events) => (events, CHANCES_OF_SHORT_RUNS),
+    };
+    most.min(CHANCE_COST / (cost.max(1) * candidates.count.max(1) as u64))
+}
+
+/// What a run costs, in events.
+pub fn cost(run: &Recorded) -> u64 {
+    run.steps.len() as u64 + THREAD_COST * run.threads.len() as u64
+}
