@@ -8,6 +8,7 @@
 //!   profiles/KEY/report.json    what was instrumented, what was not, and why
 //!   profiles/KEY/used           its age is how long the profile was not used
 //!   locks/KEY                   held by the process that makes the profile
+//!   commands/KEY                how a file was built, by its path
 //!   links-*/                    bohr under the names of other tools
 //! ```
 //!

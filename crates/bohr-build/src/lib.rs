@@ -15,11 +15,13 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod commands;
 mod compile;
 mod error;
 mod link;
 mod links;
 mod process;
+mod rebuild;
 mod response;
 mod rust;
 mod tool;
@@ -28,4 +30,5 @@ mod toolchain;
 pub use cache::{Cache, Profile, ProfilePaths, copy_program};
 pub use error::BuildError;
 pub use links::install_links;
+pub use rebuild::{Changes, Library, RebuildError, rebuild};
 pub use tool::Tool;

@@ -2,8 +2,8 @@
 //! that are not in these tables are none of bohr's business.
 
 use bohr_bundle::Level;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// What to add to a clang command line, and what to know for the link.
 #[derive(Debug, PartialEq, Eq)]
@@ -227,6 +227,57 @@ fn is_supported_target(triple: &str) -> bool {
     triple.starts_with("x86_64") && triple.contains("linux") && !triple.ends_with("x32")
 }
 
+/// Ends of the names of what clang compiles.
+const SOURCES: &[&str] = &["c", "cc", "cp", "cpp", "cxx", "c++", "C", "CPP", "i", "ii"];
+
+/// Whether a file is one that clang compiles, rather than one that it includes or
+/// links.
+pub(crate) fn is_source(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str());
+    end.is_some_and(|end| SOURCES.contains(&end))
+}
+
+/// The arguments that name files.
+pub(crate) fn inputs<S: AsRef<OsStr>>(arguments: &[S]) -> impl Iterator<Item = &OsStr> {
+    let mut words = arguments.iter().map(AsRef::as_ref);
+    std::iter::from_fn(move || {
+        loop {
+            let word = words.next()?;
+            let text = word.to_str().unwrap_or_default();
+            if takes_value(text) {
+                words.next();
+            } else if !text.starts_with('-') {
+                return Some(word);
+            }
+        }
+    })
+}
+
+/// The files that come out: the one that is named, or one beside each source.
+pub(super) fn outputs(arguments: &[OsString]) -> Vec<PathBuf> {
+    let named = arguments.iter().position(|word| word == "-o");
+    let named = named.and_then(|at| arguments.get(at + 1));
+    let joined = || {
+        let joined = arguments
+            .iter()
+            .filter_map(|word| word.to_str()?.strip_prefix("-o"));
+        joined.map(OsString::from).find(|name| !name.is_empty())
+    };
+    match named.cloned().or_else(joined) {
+        Some(output) => vec![output.into()],
+        None if arguments.iter().any(|word| word == "-c") => {
+            let sources = inputs(arguments)
+                .map(Path::new)
+                .filter(|path| is_source(path));
+            let objects = sources.filter_map(|path| path.file_name());
+            objects
+                .map(|name| Path::new(name).with_extension("o"))
+                .collect()
+        }
+        None => vec!["a.out".into()],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +286,23 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let request = Request::read(&words);
         (request.fat_objects, request.link_step)
+    }
+
+    #[test]
+    fn what_comes_out_is_known() {
+        for (line, expected) in [
+            ("-c a.c -o b/a.o", "b/a.o"),
+            ("-O2 a.c x.o -oapp -lm", "app"),
+            ("-c -I o src/a.c b.cpp", "a.o b.o"),
+            ("a.o -L. -la", "a.out"),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let expected: Vec<PathBuf> = expected.split(' ').map(PathBuf::from).collect();
+            assert_eq!(outputs(&words), expected, "{line}");
+        }
+        let words = ["-I", "a.c", "-x", "c", "b.c", "-MF", "b.d", "c.o"];
+        let named: Vec<&OsStr> = inputs(&words).collect();
+        assert_eq!(named, ["b.c", "c.o"]);
     }
 
     #[test]

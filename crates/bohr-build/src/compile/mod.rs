@@ -7,6 +7,9 @@
 
 mod arguments;
 
+pub(crate) use arguments::{inputs, is_source};
+
+use crate::commands::{Compilation, Compiler};
 use crate::error::BuildError;
 use crate::link::{REAL_LINKER, production};
 use crate::links::PrivateLinks;
@@ -45,7 +48,11 @@ fn level_attribute(level: Level) -> [String; 4] {
 pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let clang = toolchain::clang(tool == Tool::Cxx)?;
     let (arguments, for_production) = production::option(arguments);
-    let request = Request::read(&response::expand(&arguments));
+    let expanded = response::expand(&arguments);
+    let request = Request::read(&expanded);
+    if request.link_step {
+        keep_command(tool, &expanded);
+    }
     let mut command = Command::new(clang);
     if for_production {
         command.env(production::VARIABLE, "1");
@@ -67,6 +74,19 @@ pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildE
     command.args(quiet.then_some("--end-no-unused-arguments"));
     command.args(without_linker_path(&arguments, &request));
     Err(process::replace(command))
+}
+
+/// Writes down what is compiled or linked how.
+fn keep_command(tool: Tool, arguments: &[OsString]) {
+    let compiler = match tool {
+        Tool::Cxx => Compiler::Clangxx,
+        _ => Compiler::Clang,
+    };
+    for output in arguments::outputs(arguments) {
+        if let Some(compilation) = Compilation::here(compiler, arguments, &output) {
+            let _ = compilation.keep();
+        }
+    }
 }
 
 /// The linker that clang would run. If there is none, clang says so best.

@@ -14,6 +14,7 @@
 use super::level;
 use super::unit::{Treatment, Unit};
 use super::{USER_LINKER, USER_WRAPPER};
+use crate::commands::{Compilation, Compiler};
 use crate::error::BuildError;
 use crate::link::origin::SCRATCH;
 use crate::link::{REAL_LINKER, production};
@@ -40,7 +41,10 @@ pub(crate) fn rustc(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     match unit.treatment() {
         Treatment::Leave => Err(process::replace(command(arguments))),
         Treatment::Embed => Err(process::replace(command(&with_bitcode(arguments)))),
-        Treatment::Link => compile_program(&unit, &with_bitcode(arguments)),
+        Treatment::Link => {
+            keep_command(&unit, arguments);
+            compile_program(&unit, &with_bitcode(arguments))
+        }
     }
 }
 
@@ -116,6 +120,14 @@ fn compile_program(unit: &Unit, arguments: &[OsString]) -> Result<ExitCode, Buil
     let status = process::run(command)?;
     scratch.close()?;
     Ok(process::exit_code(status))
+}
+
+/// Writes down how the program is compiled.
+fn keep_command(unit: &Unit, arguments: &[OsString]) {
+    let output = unit.output_directory.as_ref();
+    let output = output.map(|folder| folder.join(unit.file_stem()));
+    let call = output.and_then(|output| Compilation::here(Compiler::Rustc, arguments, &output));
+    let _ = call.and_then(|call| call.keep());
 }
 
 /// Puts bohr between rustc and the user's linker. A later option wins.
