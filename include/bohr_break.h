@@ -67,6 +67,7 @@ struct bohr_break_side {
   const char *within;         /* a scope that the thread has to be in */
   int unless;                 /* this visit passes if it is not 0 */
   pthread_mutex_t *holding;   /* a mutex that the thread has to hold */
+  int one_waits;              /* who finds another at its side, with its object, passes */
   /* Whether two threads meet, by what they brought, the smaller side first. */
   int (*condition)(const void *first, const void *second);
 };

@@ -36,6 +36,8 @@ struct Options {
   bool unless = false;
   // A mutex that the thread has to hold: what native_handle() of std::mutex gives.
   pthread_mutex_t *holding = nullptr;
+  // Who finds another at its side, with its object, passes.
+  bool one_waits = false;
 };
 
 #if defined(BOHR_BREAK) && BOHR_BREAK
@@ -68,6 +70,7 @@ inline bohr_break_side brought(const void *object, const Options &options,
           options.within,
           options.unless,
           options.holding,
+          options.one_waits,
           condition};
 }
 } // namespace detail

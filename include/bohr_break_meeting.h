@@ -11,6 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __has_include
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define BOHR_BREAK_KNOWS_THREADS
+#endif
+#endif
+
 #if defined(__STRICT_ANSI__) && (!defined(_POSIX_C_SOURCE) || _POSIX_C_SOURCE < 200112L)
 #error "bohr_break.h needs POSIX: compile with -std=gnu11, or define _DEFAULT_SOURCE first"
 #endif
@@ -435,9 +442,28 @@ bohr_break_meet(struct bohr_break_thread *chosen[], unsigned sides) {
   return meeting;
 }
 
+/* Whether there has been no other thread in the process, as far as the C library
+ * tells. */
+BOHR_BREAK_SHARED int bohr_break_is_alone(void) {
+#ifdef BOHR_BREAK_KNOWS_THREADS
+  return __libc_single_threaded;
+#else
+  return 0;
+#endif
+}
+
+/* Under the lock: whether somebody waits there already. */
+BOHR_BREAK_SHARED int bohr_break_is_taken(const struct bohr_break_thread *own) {
+  const struct bohr_break_thread *other = own->point->waiting;
+  for (; other != NULL; other = other->next)
+    if (other->side == own->side && other->object == own->object && other->meeting == NULL)
+      return 1;
+  return 0;
+}
+
 /* Under the lock: looks for partners, then waits for them. */
 BOHR_BREAK_SHARED void bohr_break_wait(struct bohr_break_thread *own, unsigned sides,
-                                       unsigned pause,
+                                       unsigned pause, int one_waits,
                                        int (*condition)(const void *, const void *)) {
   struct bohr_break_thread *chosen[BOHR_BREAK_MOST_SIDES] = {own};
   struct bohr_break_point *point = own->point;
@@ -456,6 +482,8 @@ BOHR_BREAK_SHARED void bohr_break_wait(struct bohr_break_thread *own, unsigned s
       arrivals--;
     }
   } while (arrivals != point->arrivals);
+  if ((one_waits && bohr_break_is_taken(own)) || bohr_break_is_alone())
+    return;
   point->arrivals++;
   point->postponements++;
   own->next = point->waiting;
@@ -495,7 +523,7 @@ BOHR_BREAK_SHARED void bohr_break_visit(struct bohr_break_visit *visit, const ch
   own.object = options->object;
   own.thread = pthread_self();
   if (own.point != NULL && bohr_break_counts(own.point, options))
-    bohr_break_wait(&own, sides, pause,
+    bohr_break_wait(&own, sides, pause, options->one_waits,
                     options->condition != NULL ? options->condition : bohr_break_same);
   pthread_mutex_unlock(&bohr_break_program.lock);
   visit->meeting = own.meeting;

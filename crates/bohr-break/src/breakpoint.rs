@@ -28,6 +28,7 @@ pub struct Breakpoint<S: 'static = Object> {
     ignored: u64,
     most_hits: u64,
     within: Option<&'static str>,
+    one_waits: bool,
     waiting: Mutex<Waiting<S>>,
     /// Visits that passed the conditions on a single thread.
     arrivals: AtomicU64,
@@ -71,6 +72,7 @@ impl<S: 'static> Breakpoint<S> {
             ignored: 0,
             most_hits: u64::MAX,
             within: None,
+            one_waits: false,
             waiting: Mutex::new(Waiting::new()),
             arrivals: AtomicU64::new(0),
             counters: Counters::new(),
@@ -115,6 +117,14 @@ impl<S: 'static> Breakpoint<S> {
     #[must_use]
     pub const fn within(mut self, scope: &'static str) -> Breakpoint<S> {
         self.within = Some(scope);
+        self
+    }
+
+    /// One thread at a time waits at a side: who comes to one where another waits
+    /// with whom the condition holds (at the same object, say) passes.
+    #[must_use]
+    pub const fn one_waits(mut self) -> Breakpoint<S> {
+        self.one_waits = true;
         self
     }
 
@@ -222,6 +232,8 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
                     self.counters.hit();
                     return Some(meeting);
                 }
+            } else if self.is_taken(own, &others) {
+                return None;
             } else if lock(&self.waiting).join(own, arrivals) {
                 break;
             }
@@ -236,6 +248,14 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
             self.counters.timeouts.fetch_add(1, Relaxed);
         }
         meeting
+    }
+
+    /// Whether somebody waits already where one is enough.
+    fn is_taken(&self, own: &Postponed<S>, others: &[Arc<Postponed<S>>]) -> bool {
+        let mut same = others.iter().filter(|other| other.side == own.side);
+        let holds =
+            |other: &Arc<Postponed<S>>| self.ask(|| (self.condition)(&other.state, &own.state));
+        self.one_waits && same.any(holds)
     }
 
     /// One thread for every other side, such that the condition holds for each pair.

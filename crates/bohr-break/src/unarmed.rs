@@ -69,6 +69,12 @@ impl<S: 'static> Breakpoint<S> {
         self
     }
 
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn one_waits(self) -> Breakpoint<S> {
+        self
+    }
+
     /// Does nothing without the feature `armed`; not even the condition is evaluated.
     #[inline(always)]
     pub fn when(&'static self, _: impl FnOnce() -> bool) -> Narrowed<S> {

@@ -127,6 +127,22 @@ fn a_thread_does_not_meet_itself() {
 }
 
 #[test]
+fn who_finds_another_at_its_side_passes() {
+    static ONE: Breakpoint = Breakpoint::conflict("one").pause(LONG).one_waits();
+    bohr_break::arm();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| ONE.reach(0, &ONE));
+        while ONE.statistics().postponements == 0 {
+            std::thread::yield_now();
+        }
+        assert!(!ONE.reach(0, &ONE));
+        assert!(ONE.reach(1, &ONE));
+        assert!(waiting.join().unwrap());
+    });
+    assert_eq!(ONE.statistics().postponements, 1);
+}
+
+#[test]
 fn crossed_locks_are_both_held() {
     static CROSSED: Breakpoint<Locks> = Breakpoint::deadlock("crossed").pause(LONG);
     static LEFT: Mutex<()> = Mutex::new(());

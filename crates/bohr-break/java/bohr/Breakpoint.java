@@ -73,6 +73,7 @@ public final class Breakpoint<S> {
     private long ignored;
     private long mostHits = Long.MAX_VALUE;
     private String within;
+    private boolean oneWaits;
 
     /** Who is held up here; also the lock of all that follows. */
     private final List<Postponed<S>> waiting = new ArrayList<>();
@@ -137,6 +138,15 @@ public final class Breakpoint<S> {
     /** Sleeps after so many hits. */
     public Breakpoint<S> atMost(long hits) {
         this.mostHits = hits;
+        return this;
+    }
+
+    /**
+     * One thread at a time waits at a side: who comes to one where another waits with
+     * whom the condition holds passes.
+     */
+    public Breakpoint<S> oneWaits() {
+        oneWaits = true;
         return this;
     }
 
@@ -245,6 +255,12 @@ public final class Breakpoint<S> {
                 || List.of(NAMES.split(" *, *")).contains(name);
     }
 
+    /** Whether somebody waits already where one is enough. */
+    private boolean isTaken(Postponed<S> own, List<Postponed<S>> others) {
+        return oneWaits
+                && others.stream().anyMatch(other -> other.side == own.side && ask(() -> condition.test(other.state, own.state)));
+    }
+
     /** Finds partners among those who wait, or waits for them. */
     private Meeting meet(Postponed<S> own) {
         while (true) {
@@ -257,6 +273,9 @@ public final class Breakpoint<S> {
             // The condition is the user's: no lock is held here.
             List<Postponed<S>> chosen = new ArrayList<>(List.of(own));
             boolean complete = complete(chosen, 0, others);
+            if (!complete && isTaken(own, others)) {
+                return null;
+            }
             synchronized (waiting) {
                 if (complete) {
                     chosen.remove(own);

@@ -180,6 +180,13 @@ static void cancelled_condition(void) {
     assert(pthread_join(other, NULL) == 0);
 }
 
+static unsigned long postponements(const char *name) {
+    pthread_mutex_lock(&bohr_break_program.lock);
+    unsigned long found = bohr_break_named(name)->postponements;
+    pthread_mutex_unlock(&bohr_break_program.lock);
+    return found;
+}
+
 static void *alone(void *unused) {
     BOHR_BREAK_FIRST("cancelled", &object, .pause = LONG) { note("never"); }
     return unused;
@@ -190,11 +197,29 @@ static void cancellation(void) {
     pthread_t thread;
     done[0] = 0;
     assert(pthread_create(&thread, NULL, alone, NULL) == 0);
-    usleep(20000);
+    while (postponements("cancelled") == 0)
+        usleep(100);
     pthread_cancel(thread);
     assert(pthread_join(thread, NULL) == 0);
     assert(!BOHR_BREAK_REACH("cancelled", 1, &object, .pause = SHORT));
     assert(done[0] == 0);
+}
+
+static void *one(void *unused) {
+    assert(BOHR_BREAK_REACH("one", 0, &object, .pause = LONG, .one_waits = 1));
+    return unused;
+}
+
+// Who comes to a side where another waits passes, and is no partner of it.
+static void one_waits(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, one, NULL) == 0);
+    while (postponements("one") == 0)
+        usleep(100);
+    assert(!BOHR_BREAK_REACH("one", 0, &object, .pause = LONG, .one_waits = 1));
+    assert(BOHR_BREAK_REACH("one", 1, &object, .pause = LONG, .one_waits = 1));
+    assert(pthread_join(thread, NULL) == 0);
+    assert(postponements("one") == 1);
 }
 
 static void *in_crowd(void *argument) {
@@ -217,6 +242,9 @@ static void crowd(void) {
 
 int main(void) {
     bohr_break_arm();
+    // Nobody can come to the only thread, so it is not held up.
+    assert(!BOHR_BREAK_REACH("lone", 0, &object, .pause = LONG));
+    assert(postponements("lone") == 0);
     order();
     together(2, (void *(*[])(void *)){apart_first, apart_second});
     together(2, (void *(*[])(void *)){cross_first, cross_second});
@@ -235,6 +263,7 @@ int main(void) {
     together(2, (void *(*[])(void *)){held_0, held_1});
     cancellation();
     cancelled_condition();
+    one_waits();
     crowd();
     return 0;
 }
