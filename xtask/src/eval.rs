@@ -25,6 +25,7 @@ use crate::museum::build_bohr;
 use crate::{Command, shell};
 use bohr_museum::{Exhibit, Papers};
 use kept::Shelf;
+pub use kept::fingerprint_of_bohr;
 use measure::{Measured, Measuring};
 use part::Part;
 use settings::Settings;

@@ -91,7 +91,8 @@ impl<'a> Native<'a> {
                 false => Vec::new(),
             },
         })?;
-        self.run_with(Some(board), voice, limit)
+        let command = self.command_with(&board)?;
+        self.run_command(command, Some(board), voice, limit)
     }
 
     /// Runs once what the user built.
@@ -99,18 +100,36 @@ impl<'a> Native<'a> {
     /// # Errors
     /// If it cannot be started.
     pub fn run_plain(&self, voice: Voice, limit: Duration) -> Result<NativeRun, ExploreError> {
-        self.run_with(None, voice, limit)
+        self.run_command(self.command(&self.plain)?, None, voice, limit)
     }
 
-    fn run_with(
+    /// Runs once another build, which has breakpoints in its sources, all of them
+    /// armed.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn run_built(
         &self,
+        program: &Path,
+        voice: Voice,
+        limit: Duration,
+    ) -> Result<NativeRun, ExploreError> {
+        let mut command = self.command(program)?;
+        command
+            .env("BOHR_BREAK", "all")
+            .env("BOHR_BREAK_SUMMARY", "json");
+        self.run_command(command, None, voice, limit)
+    }
+
+    fn run_command(
+        &self,
+        mut command: Command,
         board: Option<Board>,
         voice: Voice,
         limit: Duration,
     ) -> Result<NativeRun, ExploreError> {
         let mut output = tempfile::tempfile().map_err(ServerError::Start)?;
         let mut errors = tempfile::tempfile().map_err(ServerError::Start)?;
-        let mut command = self.command(board.as_ref())?;
         let taken = self.subject.oracle.needs_output() || voice == Voice::Muted;
         command.stdout(match (taken, voice) {
             (true, _) => Stdio::from(output.try_clone().map_err(ServerError::Start)?),
@@ -136,12 +155,8 @@ impl<'a> Native<'a> {
         })
     }
 
-    fn command(&self, board: Option<&Board>) -> Result<Command, ExploreError> {
+    fn command(&self, program: &Path) -> Result<Command, ExploreError> {
         let invocation = &self.subject.invocation;
-        let program = match board {
-            Some(_) => &self.subject.target.executable,
-            None => &self.plain,
-        };
         let mut command = Command::new(program);
         command
             .args(
@@ -158,18 +173,22 @@ impl<'a> Native<'a> {
         if self.perturb {
             command.env("MALLOC_PERTURB_", "165");
         }
-        if let Some(board) = board {
-            let mut preload = self.library.clone().into_os_string();
-            let own = invocation.environment.iter();
-            for (_, value) in own.filter(|(name, _)| name == b"LD_PRELOAD") {
-                preload.push(":");
-                preload.push(OsStr::from_bytes(value));
-            }
-            command
-                .env("LD_PRELOAD", preload)
-                .env(BOARD_VARIABLE, board.path());
-        }
         command.stdin(crate::server::input(&invocation.input)?);
+        Ok(command)
+    }
+
+    /// The build that has room for breakpoints.
+    fn command_with(&self, board: &Board) -> Result<Command, ExploreError> {
+        let mut command = self.command(&self.subject.target.executable)?;
+        let mut preload = self.library.clone().into_os_string();
+        let own = self.subject.invocation.environment.iter();
+        for (_, value) in own.filter(|(name, _)| name == b"LD_PRELOAD") {
+            preload.push(":");
+            preload.push(OsStr::from_bytes(value));
+        }
+        command
+            .env("LD_PRELOAD", preload)
+            .env(BOARD_VARIABLE, board.path());
         Ok(command)
     }
 }

@@ -1,8 +1,16 @@
 //! Threads that have met at a breakpoint go on in the order of their sides.
 
-use crate::futex::{now, sleep, thread, wait, wake};
+use crate::futex::{now, processor_time, sleep, thread, wait, wake};
+use crate::others::{anybody_runs, is_in_call};
 use bohr_event::breakpoint::{Breakpoint, MOST_SIDES};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Processor time, in nanoseconds, in which a thread is sure to have come back to
+/// its program and made its statement.
+const STATEMENT: u64 = 20_000;
+
+/// Nanoseconds that who was woken by a last side is given at most.
+const AWAKENED: u64 = 5_000_000;
 
 /// A meeting, or room for one.
 pub struct Meeting {
@@ -12,6 +20,10 @@ pub struct Meeting {
     turn: AtomicU32,
     /// Who is in the middle of the statement of a side; 0 for nobody.
     inside: [AtomicU32; MOST_SIDES],
+    /// Who went on last without an end to its statement, and the processor time
+    /// that it had spent then.
+    gone: AtomicU32,
+    spent: AtomicU64,
 }
 
 impl Meeting {
@@ -20,6 +32,8 @@ impl Meeting {
             users: AtomicU32::new(0),
             turn: AtomicU32::new(0),
             inside: [const { AtomicU32::new(0) }; MOST_SIDES],
+            gone: AtomicU32::new(0),
+            spent: AtomicU64::new(0),
         }
     }
 
@@ -39,13 +53,31 @@ impl Meeting {
         let deadline = now().saturating_add(breakpoint.pause);
         let came = wait(&self.turn, deadline, |turn| turn >= side as u32);
         if came && side > 0 && breakpoint.sides[side - 1].until.is_empty() {
-            sleep(breakpoint.settle);
+            self.settle(breakpoint.settle, deadline);
         }
         match breakpoint.sides[side].until.is_empty() {
             // The very last thing before the program goes on: what is left of
             // this side's statement is a few instructions.
-            true => self.done(side),
+            true => {
+                let own = thread();
+                self.spent
+                    .store(processor_time(own).unwrap_or(0), Ordering::SeqCst);
+                self.gone.store(own, Ordering::SeqCst);
+                self.done(side);
+            }
             false => self.inside[side].store(thread(), Ordering::SeqCst),
+        }
+    }
+
+    /// Gives the one who went before a moment, and on a machine that is busy with
+    /// something else as long as it takes until it has run, or waits for somebody.
+    fn settle(&self, moment: u64, deadline: u64) {
+        sleep(moment);
+        let gone = self.gone.load(Ordering::SeqCst);
+        let spent = self.spent.load(Ordering::SeqCst);
+        let has_run = || processor_time(gone).is_none_or(|time| time >= spent + STATEMENT);
+        while now() < deadline && !has_run() && !is_in_call(gone) {
+            sleep(moment);
         }
     }
 
@@ -55,11 +87,19 @@ impl Meeting {
         self.users.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// This thread comes by the end of a side's statement.
-    pub fn finish(&self, side: usize) {
+    /// This thread comes by the end of a side's statement. Behind the last side
+    /// comes whoever its statement has woken, and is given a moment.
+    pub fn finish(&self, breakpoint: &Breakpoint, side: usize) {
         let inside = &self.inside[side];
         if inside.load(Ordering::SeqCst) == thread() {
             inside.store(0, Ordering::SeqCst);
+            if side + 1 == breakpoint.sides.len() {
+                let longest = now().saturating_add(breakpoint.pause.min(AWAKENED));
+                sleep(breakpoint.settle);
+                while now() < longest && anybody_runs() {
+                    sleep(breakpoint.settle);
+                }
+            }
             self.done(side);
         }
     }

@@ -128,6 +128,45 @@ fn waiting(tasks: &Opened, name: &[u8], sum: &mut Sum) -> Option<()> {
     Some(())
 }
 
+/// Whether a thread is in the middle of a system call and does not run; also if
+/// nobody can tell.
+pub fn is_in_call(thread: u32) -> bool {
+    let mut digits = [0; 10];
+    let name = decimal(thread, &mut digits);
+    let tasks = Opened::at(libc::AT_FDCWD, c"/proc/self/task", libc::O_DIRECTORY);
+    let mut buffer = [0; 256];
+    let call = tasks.as_ref();
+    let call = call.and_then(|tasks| tasks.read(name, b"/syscall", &mut buffer));
+    call.is_none_or(|call| !call.starts_with(b"running"))
+}
+
+/// Whether any other thread of the process runs, or could.
+pub fn anybody_runs() -> bool {
+    let own = thread();
+    let mut buffer = [0; 2048];
+    let tasks = Opened::at(libc::AT_FDCWD, c"/proc/self/task", libc::O_DIRECTORY);
+    // As many as fit at once are enough to tell.
+    let length = tasks.as_ref().and_then(|tasks| tasks.entries(&mut buffer));
+    let mut others = Entries {
+        bytes: &buffer[..length.unwrap_or(0)],
+    };
+    others.any(|name| number(name).is_some_and(|other| other != own && !is_in_call(other)))
+}
+
+/// A number as folders are called.
+fn decimal(number: u32, digits: &mut [u8; 10]) -> &[u8] {
+    let mut rest = number;
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return &digits[first..];
+        }
+    }
+}
+
 fn number(name: &[u8]) -> Option<u32> {
     core::str::from_utf8(name).ok()?.parse().ok()
 }

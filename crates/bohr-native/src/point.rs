@@ -77,6 +77,10 @@ impl Point {
     /// this memory.
     pub fn reach(&self, sides: &[usize], memory: (u64, u64)) {
         self.counters.add(Counter::Visits);
+        // Before anything is counted, since nobody asks any more.
+        if self.is_asleep() {
+            return;
+        }
         let counts = |side: &usize| {
             let before = self.visits[*side].fetch_add(1, Ordering::Relaxed);
             let place = &self.breakpoint.sides[*side];
@@ -89,7 +93,7 @@ impl Point {
             open[count] = *side;
             count += 1;
         }
-        if count == 0 || self.is_asleep() || is_alone() {
+        if count == 0 || is_alone() {
             return;
         }
         match self.lock.hold(|| self.arrive(&open[..count], memory)) {
@@ -109,7 +113,7 @@ impl Point {
     pub fn finish(&self, side: usize) {
         self.meetings
             .iter()
-            .for_each(|meeting| meeting.finish(side));
+            .for_each(|meeting| meeting.finish(&self.breakpoint, side));
     }
 
     /// A site hands this memory back: whoever is held up for it will find something

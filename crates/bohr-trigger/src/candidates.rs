@@ -11,7 +11,7 @@
 
 use bohr_event::breakpoint::{MOST_SIDES, same_memory};
 use bohr_event::control::Recorded;
-use bohr_event::{EventKind, Operation, PlaceNumber, ThreadPath};
+use bohr_event::{EventKind, Operation, ThreadPath};
 use bohr_explain::{Explanation, Link, Moment, Window};
 
 /// Threads that are to meet, and go on in this order.
@@ -19,12 +19,10 @@ use bohr_explain::{Explanation, Link, Moment, Window};
 pub struct Candidate {
     /// What each is about to do.
     pub sides: Vec<Moment>,
-    /// Where the first one's statement is over, if that is not at once.
-    pub until: Option<Moment>,
+    /// Where the statement of a side is over, if that is not at once.
+    pub until: Option<(usize, Moment)>,
     /// Whether all are about to touch the same.
     pub same_object: bool,
-    /// For each side, which of its thread's visits of the place it is, from 1.
-    pub nth: Vec<u64>,
 }
 
 /// What a failure takes, and the ways in which breakpoints can bring it about,
@@ -36,19 +34,11 @@ pub struct Demand {
 }
 
 /// The demands of a failure. `is_lock` tells the words that locks made of atomics
-/// consist of, `copies` all places that have the same name as one.
+/// consist of.
 #[must_use]
-pub fn demands(
-    explanation: &Explanation,
-    is_lock: &dyn Fn(&Operation) -> bool,
-    copies: &dyn Fn(PlaceNumber) -> Vec<PlaceNumber>,
-) -> Vec<Demand> {
+pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) -> Vec<Demand> {
     let run = &explanation.run;
-    let workshop = Workshop {
-        run,
-        is_lock,
-        copies,
-    };
+    let workshop = Workshop { run, is_lock };
     if !explanation.circle.is_empty() {
         return workshop.circle(&explanation.circle);
     }
@@ -84,7 +74,6 @@ pub fn demands(
 struct Workshop<'a> {
     run: &'a Recorded,
     is_lock: &'a dyn Fn(&Operation) -> bool,
-    copies: &'a dyn Fn(PlaceNumber) -> Vec<PlaceNumber>,
 }
 
 impl Workshop<'_> {
@@ -93,28 +82,18 @@ impl Workshop<'_> {
     fn circle(&self, links: &[Link]) -> Vec<Demand> {
         let waits = links.iter().map(|link| self.attempt(&link.waits)).collect();
         let mut demands = vec![Demand {
-            candidates: vec![self.meeting(waits)],
+            candidates: vec![meeting(waits)],
         }];
         let held: Option<Vec<Moment>> = links.iter().map(|link| link.holds.clone()).collect();
         if let Some(mut held) = held {
             let mut candidates = Vec::new();
             for _ in 0..held.len() {
-                candidates.push(self.meeting(held.clone()));
+                candidates.push(meeting(held.clone()));
                 held.rotate_left(1);
             }
             demands.push(Demand { candidates });
         }
         demands
-    }
-
-    fn meeting(&self, sides: Vec<Moment>) -> Candidate {
-        let nth = sides.iter().map(|side| self.nth(&[self.run], side));
-        Candidate {
-            nth: nth.collect(),
-            sides,
-            until: None,
-            same_object: false,
-        }
     }
 
     /// A wait for a lock made of atomics sleeps in a system call; what leads there
@@ -166,7 +145,7 @@ impl Workshop<'_> {
                 until.as_ref().is_some_and(later)
             })
             .map(|candidate| Candidate {
-                until: until.clone(),
+                until: until.clone().map(|until| (0, until)),
                 ..candidate.clone()
             })
             .collect();
@@ -219,7 +198,7 @@ impl Workshop<'_> {
             if few && !both {
                 let mut sides = vec![first];
                 sides.extend(held.iter().cloned());
-                candidates.push(self.meeting(sides));
+                candidates.push(meeting(sides));
             }
         }
         Demand { candidates }
@@ -260,12 +239,17 @@ impl Workshop<'_> {
                 }
                 let candidate = Candidate {
                     same_object: touch(&first.operation, &second.operation),
-                    nth: vec![self.nth(runs, first), self.nth(runs, second)],
                     sides: vec![first.clone(), second.clone()],
                     until: None,
                 };
-                if !candidates.contains(&candidate) {
-                    candidates.push(candidate);
+                let until = awakened(runs, second).map(|until| Candidate {
+                    until: Some((1, until)),
+                    ..candidate.clone()
+                });
+                for candidate in [Some(candidate), until].into_iter().flatten() {
+                    if !candidates.contains(&candidate) {
+                        candidates.push(candidate);
+                    }
                 }
             }
         }
@@ -326,19 +310,14 @@ impl Workshop<'_> {
         }
         held
     }
+}
 
-    /// Which of its thread's visits of its place a moment is, from 1.
-    fn nth(&self, runs: &[&Recorded], moment: &Moment) -> u64 {
-        let known =
-            |run: &&&Recorded| run.events_of(&moment.thread).count() as u64 >= moment.number;
-        let places = (self.copies)(moment.operation.place);
-        let same = |place: PlaceNumber| place == moment.operation.place || places.contains(&place);
-        runs.iter().find(known).map_or(1, |run| {
-            let before = run.events_of(&moment.thread).take(moment.number as usize);
-            1 + before
-                .filter(|(_, operation)| same(operation.place))
-                .count() as u64
-        })
+/// Threads that stand at these moments at once.
+fn meeting(sides: Vec<Moment>) -> Candidate {
+    Candidate {
+        sides,
+        until: None,
+        same_object: false,
     }
 }
 
@@ -379,6 +358,18 @@ fn waker(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
     };
     let signal = (0..woken).rev().find(wakes)?;
     Some(Moment::at(run, signal))
+}
+
+/// What a thread does after it has woken others at this moment: until then they
+/// should have come to where they wait next.
+fn awakened(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
+    let kind = moment.operation.kind;
+    let wakes = matches!(kind, EventKind::Signal | EventKind::Broadcast);
+    let next = moment.number + 1;
+    let mut found = runs
+        .iter()
+        .filter_map(|run| Moment::of(run, &moment.thread, next));
+    found.next().filter(|_| wakes)
 }
 
 /// Whether two operations are about the same memory or lock.

@@ -21,7 +21,9 @@
 //! threads notice. A thread is at a place when it is about to execute its site.
 //! Threads at all sides meet; then they go on in the order of the sides. A side's
 //! statement ends where `..` says, or is given a moment. `same-object` asks that
-//! all are about to touch the same memory, lock or condition.
+//! all are about to touch the same memory, lock or condition. Where the last side's
+//! statement ends it is held up for a moment: whoever the statement has woken comes
+//! first.
 
 use crate::places::is_library;
 use bohr_event::breakpoint::Relation;
@@ -140,17 +142,27 @@ impl Side {
         self.source.is_some() && self.refinements.iter().any(counted)
     }
 
-    fn can_be_patched(&self) -> bool {
+    /// How much of it a call before the statement does not say.
+    fn lost_in_patch(&self) -> usize {
         let own = matches!(self.own_place(), Place::Line { file, .. } if !is_library(file));
-        own && !self.counts_elsewhere()
+        match own && !self.counts_elsewhere() {
+            false => 1000,
+            true => {
+                let first = matches!(self.own_place(), Place::Line { site: 1, .. });
+                usize::from(!first)
+            }
+        }
     }
 }
 
 impl Expression {
-    /// Whether it can be made a part of its author's sources.
+    /// How much of it is lost if it is made a part of its author's sources: nothing
+    /// is best, a thousand and more cannot be.
     #[must_use]
-    pub fn can_be_patched(&self) -> bool {
-        self.sides.iter().all(Side::can_be_patched)
+    pub fn lost_in_patch(&self) -> usize {
+        let before_last = self.sides.iter().rev().skip(1);
+        let ends = before_last.filter(|side| side.until.is_some()).count();
+        ends + self.sides.iter().map(Side::lost_in_patch).sum::<usize>()
     }
 }
 

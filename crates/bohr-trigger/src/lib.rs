@@ -16,6 +16,7 @@ pub mod patch;
 mod places;
 mod resolve;
 mod sanitizer;
+mod visits;
 
 pub use candidates::{Candidate, Demand, demands};
 pub use conflicts::{Conflict, Contention, conflicts};
@@ -26,3 +27,4 @@ pub use lockset::find_never_meeting;
 pub use places::{Places, is_library};
 pub use resolve::{Symbol, Symbols, resolve};
 pub use sanitizer::{Warning, warnings};
+pub use visits::{Visits, visits_before};

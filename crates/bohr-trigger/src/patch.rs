@@ -3,13 +3,19 @@
 //! out.
 
 mod diff;
+mod in_c;
+mod in_rust;
 mod regression;
 mod statement;
+mod unrelated;
 
-pub use diff::{Insertion, unified};
+pub use diff::{Insertion, inserted, unified};
 pub use regression::{TestCase, regression_test};
+pub use unrelated::unrelated;
 
 use crate::expression::{Expression, Place, Refinement, Side};
+use in_c::{in_c, moment_behind};
+use in_rust::{breakpoint, in_rust};
 use statement::statement_line;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,6 +53,11 @@ pub enum PatchError {
     /// The source is not there, or not in a language that is known.
     #[error("the source `{0}` cannot be changed: it is not there, or neither C, C++ nor Rust")]
     NoSource(String),
+    /// There is no room for a call.
+    #[error(
+        "no statement of a function begins at `{0}`, or above it: a call needs a line of its own"
+    )]
+    NoStatement(String),
     /// The library has no word for it.
     #[error("`{0}` cannot be said with the library; it holds with `bohr run --native` only")]
     Unspeakable(String),
@@ -76,29 +87,21 @@ pub fn insertions(
     let mut changes: BTreeMap<String, Vec<Insertion>> = BTreeMap::new();
     let mut declared: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, expression) in set.iter().enumerate() {
-        let visits = visits(&format!("{name}-{}", number + 1), number, expression);
-        for visit in visits {
+        let title = format!("{name}-{}", number + 1);
+        for visit in visits(&title, number, expression) {
             let (file, line) = line_of(visit.side)?;
-            let unknown = || PatchError::NoSource(file.to_string());
-            let text = sources.get(file).ok_or_else(unknown)?;
-            let language = Language::of(file).ok_or_else(unknown)?;
-            let at = statement_line(text, line).ok_or_else(unknown)?;
-            let indent: String = text
-                .lines()
-                .nth(at as usize - 1)
-                .unwrap_or_default()
-                .chars()
-                .take_while(|letter| letter.is_whitespace())
-                .collect();
+            let text = sources.get(file);
+            let text = text.ok_or_else(|| PatchError::NoSource(file.to_string()))?;
+            let language = language_of(file)?;
             let call = match language {
                 Language::C | Language::Cpp => in_c(&visit, language)?,
                 Language::Rust => in_rust(&visit)?,
             };
             let change = changes.entry(file.to_string()).or_default();
-            change.push(Insertion {
-                before: at,
-                text: format!("{indent}{call}"),
-            });
+            change.push(before_statement(text, file, line, &call)?);
+            if let Some((line, call)) = moment_behind(&title, expression, &visit, file) {
+                change.push(before_statement(text, file, line, &call)?);
+            }
             let known = declared.entry(file.to_string()).or_default();
             if !known.contains(&number) {
                 known.push(number);
@@ -113,11 +116,37 @@ pub fn insertions(
     Ok(changes)
 }
 
-/// The places of a breakpoint; sides at the same place go together.
+fn language_of(file: &str) -> Result<Language, PatchError> {
+    Language::of(file).ok_or_else(|| PatchError::NoSource(file.to_string()))
+}
+
+/// A call before the statement that a line belongs to.
+fn before_statement(
+    text: &str,
+    file: &str,
+    line: u32,
+    call: &str,
+) -> Result<Insertion, PatchError> {
+    let at = statement_line(text, line);
+    let at = at.ok_or_else(|| PatchError::NoStatement(format!("{file}:{line}")))?;
+    let statement = text.lines().nth(at as usize - 1).unwrap_or_default();
+    let indent = statement.len() - statement.trim_start().len();
+    Ok(Insertion {
+        before: at,
+        text: format!("{}{call}", &statement[..indent]),
+    })
+}
+
+/// The places of a breakpoint; sides at the same place that ask for the same go
+/// together.
 fn visits<'a>(name: &str, number: usize, expression: &'a Expression) -> Vec<Visit<'a>> {
     let mut visits: Vec<Visit<'a>> = Vec::new();
     for (position, side) in expression.sides.iter().enumerate() {
-        let same = |visit: &&mut Visit<'_>| line_of(visit.side) == line_of(side);
+        let same = |visit: &&mut Visit<'_>| {
+            let other = visit.side;
+            let next = visit.sides.last().is_some_and(|last| last + 1 == position);
+            next && line_of(other) == line_of(side) && other.refinements == side.refinements
+        };
         match visits.iter_mut().find(same) {
             Some(visit) => visit.sides.push(position),
             None => visits.push(Visit {
@@ -171,92 +200,12 @@ fn milliseconds(time: Duration) -> u128 {
     time.as_millis().max(1)
 }
 
-/// A call of the library. At a place of several sides, threads take turns.
-fn in_c(visit: &Visit<'_>, language: Language) -> Result<String, PatchError> {
-    let name = &visit.name;
-    let options = match language {
-        Language::Cpp => options_in_cpp(visit)?,
-        Language::C | Language::Rust => options_in_c(visit)?,
-    };
-    let reach = |side: &str| match language {
-        Language::Cpp => format!("bohr::reach({side}, \"{name}\", nullptr, {{{options}}});"),
-        _ => format!("(void)BOHR_BREAK_REACH(\"{name}\", {side}, NULL{options});"),
-    };
-    let mut counters = String::new();
-    if counting(visit)?.nth.is_some() {
-        counters += "static __thread unsigned long bohr_visits; ";
+/// One of these sides after the other; they follow each other.
+fn in_turn(count: &str, sides: &[usize]) -> String {
+    match sides[0] {
+        0 => format!("{count} % {}", sides.len()),
+        first => format!("{first} + {count} % {}", sides.len()),
     }
-    let call = match &visit.sides[..] {
-        [side] => reach(&side.to_string()),
-        sides => {
-            counters += "static unsigned bohr_side; ";
-            reach(&format!(
-                "__atomic_fetch_add(&bohr_side, 1, __ATOMIC_RELAXED) % {}",
-                sides.len()
-            ))
-        }
-    };
-    Ok(match counters.is_empty() {
-        true => call,
-        false => format!("{{ {counters}{call} }}"),
-    })
-}
-
-fn options_in_c(visit: &Visit<'_>) -> Result<String, PatchError> {
-    let mut options = String::new();
-    let mut option = |name: &str, value: u128| options += &format!(", .{name} = {value}");
-    if visit.of > 2 {
-        option("sides", visit.of as u128);
-    }
-    option("pause", milliseconds(visit.expression.pause));
-    if let Some(bound) = visit.expression.at_most {
-        option("at_most", u128::from(bound));
-    }
-    let counting = counting(visit)?;
-    if counting.ignored > 0 {
-        option("ignore_first", u128::from(counting.ignored));
-    }
-    if let Some(nth) = counting.nth {
-        options += &format!(", .unless = ++bohr_visits != {nth}");
-    }
-    Ok(options)
-}
-
-/// The fields of `bohr::Options` in their order: designators are for C++20.
-fn options_in_cpp(visit: &Visit<'_>) -> Result<String, PatchError> {
-    let pause = milliseconds(visit.expression.pause);
-    let bound = visit.expression.at_most.unwrap_or(0);
-    let counting = counting(visit)?;
-    let mut options = format!(
-        "{}, std::chrono::milliseconds({pause}), {}, {bound}",
-        visit.of, counting.ignored
-    );
-    if let Some(nth) = counting.nth {
-        options += &format!(", nullptr, ++bohr_visits != {nth}");
-    }
-    Ok(options)
-}
-
-fn in_rust(visit: &Visit<'_>) -> Result<String, PatchError> {
-    let item = rust_item(visit.number);
-    let call = match &visit.sides[..] {
-        [side] => format!("{item}.reach({side}, &{item});"),
-        sides => format!(
-            "{item}.reach({item}_SIDE.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % {}, &{item});",
-            sides.len()
-        ),
-    };
-    Ok(match counting(visit)?.nth {
-        None => call,
-        Some(nth) => format!(
-            "{{ thread_local!(static VISITS: std::cell::Cell<u64> = const {{ std::cell::Cell::new(0) }}); \
-             VISITS.set(VISITS.get() + 1); if VISITS.get() == {nth} {{ {call} }} }}"
-        ),
-    })
-}
-
-fn rust_item(number: usize) -> String {
-    format!("BOHR_BREAK_{}", number + 1)
 }
 
 /// What a file needs once: the header, or the breakpoints themselves.
@@ -267,7 +216,7 @@ fn declarations(
     text: &str,
     file: &str,
 ) -> Result<Vec<Insertion>, PatchError> {
-    let language = Language::of(file).ok_or_else(|| PatchError::NoSource(file.to_string()))?;
+    let language = language_of(file)?;
     if language != Language::Rust {
         let header = match language {
             Language::Cpp => "bohr_break.hpp",
@@ -280,48 +229,12 @@ fn declarations(
     }
     let mut lines = Vec::new();
     for number in numbers {
-        lines.push(rust_breakpoint(name, *number, &set[*number])?);
+        lines.push(breakpoint(name, *number, &set[*number]));
     }
     Ok(vec![Insertion {
         before: text.lines().count() as u32 + 1,
         text: lines.join("\n"),
     }])
-}
-
-fn rust_breakpoint(
-    name: &str,
-    number: usize,
-    expression: &Expression,
-) -> Result<String, PatchError> {
-    let item = rust_item(number);
-    let mut text = format!(
-        "\nstatic {item}: bohr_break::Breakpoint =\n    \
-         bohr_break::Breakpoint::conflict(\"{name}-{}\")",
-        number + 1
-    );
-    if expression.sides.len() > 2 {
-        text += &format!(".sides({})", expression.sides.len());
-    }
-    let pause = milliseconds(expression.pause);
-    text += &format!(".pause(std::time::Duration::from_millis({pause}))");
-    if let Some(bound) = expression.at_most {
-        text += &format!(".at_most({bound})");
-    }
-    let mut ignored_all = 0;
-    for visit in visits(name, number, expression) {
-        ignored_all += counting(&visit)?.ignored;
-        if visit.sides.len() > 1 {
-            let side = format!(
-                "\nstatic {item}_SIDE: std::sync::atomic::AtomicUsize =\n    \
-                 std::sync::atomic::AtomicUsize::new(0);"
-            );
-            text = side + &text;
-        }
-    }
-    if ignored_all > 0 {
-        text += &format!(".ignore_first({ignored_all})");
-    }
-    Ok(text + ";")
 }
 
 /// The line before which the header goes.

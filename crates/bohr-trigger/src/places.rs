@@ -9,13 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Suggestions that are made at most.
 const SUGGESTIONS: usize = 4;
 
+/// One of the places to which the compiler has put code of the author's: a function
+/// of the program, and where in it the code was put inline, if it was.
+type Copy = (FunctionNumber, Option<LocationNumber>);
+
+/// The sites of each copy, ascending.
+type Copies = BTreeMap<Copy, Vec<u32>>;
+
 /// The sites of a program at which threads can be held up.
 pub struct Places<'a> {
     program: &'a Program,
-    /// By file and line, then by function: the sites, ascending.
-    lines: BTreeMap<(&'a str, u32), BTreeMap<FunctionNumber, Vec<u32>>>,
-    /// By function of the source, then by function of the program.
-    functions: BTreeMap<&'a str, BTreeMap<FunctionNumber, Vec<u32>>>,
+    /// By file and line.
+    lines: BTreeMap<(&'a str, u32), Copies>,
+    /// By function of the source.
+    functions: BTreeMap<&'a str, Copies>,
 }
 
 /// A frame of a site: the function and the line that the author wrote.
@@ -23,6 +30,14 @@ struct Frame<'a> {
     function: &'a str,
     file: Option<&'a str>,
     line: u32,
+    /// Where the function was put inline.
+    inlined_at: Option<LocationNumber>,
+}
+
+impl Frame<'_> {
+    fn is_own(&self) -> bool {
+        self.file.is_some_and(|file| !is_library(file))
+    }
 }
 
 impl<'a> Places<'a> {
@@ -46,17 +61,18 @@ impl<'a> Places<'a> {
         };
         let function = known.function;
         for frame in frames(self.program, site) {
+            let copy = (function, frame.inlined_at);
             let sites = self.functions.entry(frame.function).or_default();
-            push(sites.entry(function).or_default(), site);
+            push(sites.entry(copy).or_default(), site);
             // What the compiler made by itself has line 0.
             if let Some(file) = frame.file.filter(|_| frame.line > 0) {
                 let sites = self.lines.entry((file, frame.line)).or_default();
-                push(sites.entry(function).or_default(), site);
+                push(sites.entry(copy).or_default(), site);
             }
         }
     }
 
-    /// The sites of a place: one per function that has a copy of it.
+    /// The sites of a place: one for every copy of it.
     ///
     /// # Errors
     /// If there is none, with what may have been meant.
@@ -130,7 +146,7 @@ impl<'a> Places<'a> {
         let all: Vec<_> = copies.collect();
         let mut fitting: Vec<&Vec<u32>> = all
             .iter()
-            .filter(|(function, _)| fits(**function))
+            .filter(|((function, _), _)| fits(*function))
             .map(|(_, sites)| *sites)
             .collect();
         if fitting.is_empty() {
@@ -153,30 +169,63 @@ impl<'a> Places<'a> {
         own.into_iter().map(str::to_string).collect()
     }
 
+    /// Folders that names of the program's own files are relative to.
+    #[must_use]
+    pub fn own_folders(&self) -> BTreeSet<&'a str> {
+        let files = self.program.files.values();
+        let own = files.filter(|file| !is_library(&self.program.texts[file.path]));
+        own.map(|file| &self.program.texts[file.directory])
+            .collect()
+    }
+
     /// The name of a site, in the author's own lines if it can be, in a
     /// library's if not, by its function if the compiler gave it no line; `None`
     /// for a site of which nothing is known.
     #[must_use]
     pub fn name(&self, site: u32) -> Option<Place> {
-        let function = self.program.site(SiteNumber::new(site as usize))?.function;
         // The innermost line of the author's, or the line of the library that is
         // the least likely to be in other functions as well: the outermost.
-        let own = |frame: &Frame<'_>| frame.file.is_some_and(|file| !is_library(file));
-        let frame = frames(self.program, site).find(own);
+        let frame = frames(self.program, site).find(Frame::is_own);
         let frame = frame.or_else(|| frames(self.program, site).last())?;
+        self.name_in(site, &frame)
+    }
+
+    /// All names of a site in the author's own lines, the innermost first: the line
+    /// that it stands in, and those of the calls through which it was put inline.
+    /// Every name has fewer sites than the one before.
+    #[must_use]
+    pub fn own_names(&self, site: u32) -> Vec<Place> {
+        let mut names: Vec<Place> = Vec::new();
+        let mut fewest = usize::MAX;
+        for frame in frames(self.program, site).filter(Frame::is_own) {
+            let Some(name) = self.name_in(site, &frame) else {
+                continue;
+            };
+            let sites = self.find(&name).map_or(usize::MAX, |sites| sites.len());
+            if sites < fewest {
+                names.push(name);
+                fewest = sites;
+            }
+        }
+        names
+    }
+
+    fn name_in(&self, site: u32, frame: &Frame<'_>) -> Option<Place> {
+        let function = self.program.site(SiteNumber::new(site as usize))?.function;
+        let copy = (function, frame.inlined_at);
         let position = |sites: &Vec<u32>| {
             let position = sites.iter().position(|known| *known == site);
             position.map(|position| position as u32 + 1)
         };
         if frame.line == 0 {
-            let sites = self.functions.get(frame.function)?.get(&function)?;
+            let sites = self.functions.get(frame.function)?.get(&copy)?;
             return Some(Place::Function {
                 name: frame.function.to_string(),
                 site: position(sites)?,
             });
         }
         let file = frame.file?;
-        let sites = self.lines.get(&(file, frame.line))?.get(&function)?;
+        let sites = self.lines.get(&(file, frame.line))?.get(&copy)?;
         Some(Place::Line {
             file: file.to_string(),
             line: frame.line,
@@ -205,6 +254,7 @@ fn frames(program: &Program, site: u32) -> impl Iterator<Item = Frame<'_>> {
             function: &program.texts[scope.name],
             file: file.map(|file| &program.texts[program.files[file].path]),
             line: location.line,
+            inlined_at: next,
         })
     })
 }

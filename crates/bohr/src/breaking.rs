@@ -5,11 +5,14 @@ mod choices;
 mod conflicts;
 mod from;
 mod laboratory;
+mod library;
 mod measured;
+mod proof;
 mod report;
 mod sanitizer;
 mod search;
 mod tune;
+mod verified;
 
 use crate::outcome::Outcome;
 
@@ -28,6 +31,8 @@ enum Command {
     Tsan(sanitizer::Args),
     /// From nothing but the program: which conflict between threads is to blame.
     Conflicts(conflicts::Args),
+    /// Writes the library that patches need: C and C++ headers, a Rust crate, a Java class.
+    Library(library::Args),
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -35,5 +40,6 @@ pub fn run(args: &Args) -> Outcome {
         Command::From(args) => from::run(args),
         Command::Tsan(args) => sanitizer::run(args),
         Command::Conflicts(args) => conflicts::run(args),
+        Command::Library(args) => library::run(args),
     }
 }

@@ -86,6 +86,7 @@ fn a_lost_update_becomes_a_patch_and_a_test() {
     assert_eq!(told["probability"], 1.0, "{told}");
     assert_eq!(told["runs"], 25, "{told}");
     assert_eq!(told["breakpoints"].as_array().unwrap().len(), 1, "{told}");
+    assert!(reproduces(&told), "{told}");
     for name in ["hits", "mean_time_to_error", "overhead"] {
         assert!(told[name].is_number(), "{name}: {told}");
     }
@@ -122,6 +123,96 @@ fn a_lost_update_becomes_a_patch_and_a_test() {
         "lost_update",
         &copy.path().join("lost_update")
     ));
+}
+
+/// Whether bohr has tried the patch, and it did what it should.
+fn reproduces(told: &Value) -> bool {
+    let number = |name: &str| told["patched"][name].as_u64();
+    number("failures").is_some_and(|failures| failures * 10 >= number("runs").unwrap() * 9)
+}
+
+#[test]
+fn a_line_that_was_put_inline_is_patched_where_it_matters() {
+    let (_, told) = broken("put_inline", &C);
+    assert!(reproduces(&told), "{told}");
+}
+
+/// A program of two objects, one of them out of an archive, is built again with the
+/// patch; one whose building nobody knows is told so, and has its patch all the same.
+#[test]
+fn a_patch_is_tried_in_the_build_that_there_was() {
+    let folder = Folder::empty();
+    let (whole, end) = (read_source("lost_update"), "int main(void) {");
+    let (account, main) = whole.split_at(whole.find(end).unwrap());
+    let header = "#include <pthread.h>\n#include <assert.h>\nextern int balance;\n\
+                  void *deposit(void *);\n";
+    std::fs::create_dir(folder.path("src")).unwrap();
+    let account = account.replace("static int balance", "int balance");
+    let account = account.replace("static void *deposit", "void *deposit");
+    std::fs::write(folder.path("src/account.c"), account).unwrap();
+    std::fs::write(folder.path("src/main.c"), format!("{header}{main}")).unwrap();
+    for name in ["account", "main"] {
+        let source = format!("src/{name}.c");
+        let object = format!("{name}.o");
+        let flags = ["cc", "-g", "-O1", "-MD", "-c", &source, "-o", &object];
+        folder.bohr(&flags).expect(0);
+    }
+    let mut archiver = Command::new("ar");
+    archiver.args(["rcs", "libaccount.a", "account.o"]);
+    let made = archiver.current_dir(folder.path(".")).status();
+    assert!(made.unwrap().success());
+    let link = ["cc", "-pthread", "main.o", "-L.", "-laccount", "-o", "bank"];
+    folder.bohr(&link).expect(0);
+    folder.bohr(&["hunt", "--", "./bank"]).expect(1);
+    let from = ["break", "from", "bank.bohr", "--runs", "10", "--json"];
+    let told = folder.bohr(&from).expect(0).json();
+    assert!(reproduces(&told), "{told}");
+
+    std::fs::rename(folder.path("bank"), folder.path("moved")).unwrap();
+    let elsewhere = [&from[..], &["--program", "./moved"]].concat();
+    let told = folder.bohr(&elsewhere).expect(0).json();
+    assert_eq!(told["patched"]["tried"], false, "{told}");
+    assert!(
+        told["patched"]["told"]
+            .as_str()
+            .unwrap()
+            .contains("not known")
+    );
+    assert!(told["patch_file"].is_string(), "{told}");
+}
+
+/// What `bohr break library` writes is what a patched program needs.
+#[test]
+fn the_library_comes_with_bohr() {
+    let folder = Folder::empty();
+    folder.bohr(&["break", "library", "vendor"]).expect(0);
+    for (name, compiler) in [
+        ("bohr_break.h", "clang-22"),
+        ("bohr_break.hpp", "clang++-22"),
+    ] {
+        let language = if name.ends_with("hpp") { "c++" } else { "c" };
+        let mut command = Command::new(compiler);
+        command.args(["-DBOHR_BREAK=1", "-fsyntax-only", "-x", language, "-I"]);
+        command.arg(folder.path("vendor/include")).arg("-include");
+        command.arg(name).arg("/dev/null");
+        assert!(command.status().unwrap().success(), "{name}");
+    }
+    let mut rustc = Command::new("rustc");
+    rustc.args([
+        "--edition",
+        "2024",
+        "--crate-type",
+        "rlib",
+        "--emit",
+        "metadata",
+    ]);
+    rustc
+        .args(["--cfg", "feature=\"armed\"", "--out-dir"])
+        .arg(folder.path("."));
+    let made = rustc
+        .arg(folder.path("vendor/bohr-break/src/lib.rs"))
+        .status();
+    assert!(made.unwrap().success());
 }
 
 #[test]

@@ -70,6 +70,7 @@ fn a_bug_in_rust_becomes_a_cargo_test() {
     let told = told.expect(0).json();
     assert_eq!(told["breakpoints"].as_array().unwrap().len(), 1, "{told}");
     assert!(told["patch_file"].is_string(), "{told}");
+    assert!(told["patched"]["failures"].as_u64() >= Some(18), "{told}");
 
     let same = patched(&folder, "same", SOURCE);
     assert!(!passes(&folder, &same, &[]), "the bug is still there");

@@ -184,3 +184,21 @@ fn an_object_that_is_freed_while_somebody_waits_there_is_told() {
         assert_eq!(ended.json()["breakpoints"][0]["freed"], 1, "{ended}");
     }
 }
+
+#[test]
+fn a_line_is_all_its_copies_and_a_call_is_one_of_them() {
+    let folder = Folder::empty();
+    folder.build("put_inline", &[]);
+    // Each of two threads comes by both copies, or by the one of the call.
+    let visits = |words: &str| {
+        let place = line("put_inline", words, 0);
+        // Nobody else ever comes, so everybody passes.
+        let breakpoint = format!("{place} (ignore-first 99) -> {place} (ignore-first 99)");
+        let told = run(&folder, &["--native"], &breakpoint).json();
+        told["breakpoints"][0]["visits"].as_u64().unwrap()
+    };
+    // `main` looks once at the end.
+    assert_eq!(visits("// looks"), 5);
+    assert_eq!(visits("// before"), 2);
+    assert_eq!(visits("// after"), 2);
+}

@@ -1,7 +1,7 @@
 //! Breakpoints for every exhibit: how surely they bring its bug about with real
 //! threads, how many there are, and what they cost.
 
-use super::patched;
+use super::kept::{Broken, Shelf};
 use crate::museum::{build_bohr, chosen, hunt};
 use bohr_museum::{Exhibit, MemoryModel, Variant, Verdict};
 use serde_json::Value;
@@ -21,20 +21,11 @@ const MOST_OVERHEAD: f64 = 1.4;
 /// The share of runs that have to fail once the source has changed, too.
 const LEAST_AFTER_CHANGE: f64 = 0.9;
 
-/// Seconds per hunt, and per step of an explanation.
-const SECONDS: u32 = 10;
+/// Seconds per hunt, which ends with what it finds.
+const HUNT: u32 = 60;
 
 /// Seconds after which `bohr break from` is given up.
-const PATIENCE: u32 = 180;
-
-/// What became of an exhibit.
-enum Broken {
-    /// What `bohr break from --json` printed, and how many runs of the patched
-    /// program fail after an unrelated change, if there is a patch to try.
-    Figures(Value, Option<u32>),
-    /// Nothing was found that breakpoints could be made from, for this reason.
-    OutOfReach(&'static str),
-}
+const PATIENCE: u32 = 300;
 
 /// Which targets an exhibit meets.
 #[derive(Clone, Copy, Default)]
@@ -45,11 +36,11 @@ struct Met {
     patch: bool,
 }
 
-/// Prints the table; an exhibit that misses a target is an error, named at the
-/// end.
-pub fn run(names: &[String]) -> Result<(), String> {
+/// Prints the table; what misses its target.
+pub fn run(names: &[String], fresh: bool) -> Result<Vec<String>, String> {
     let exhibits = chosen(names)?;
     let bohr = build_bohr()?;
+    let shelf = Shelf::new(&bohr, fresh)?;
     let begun = Instant::now();
     println!(
         "\n{:18} {:>5} {:>6} {:>8} {:>9} {:>9} {:>9} {:>7}  breakpoints",
@@ -58,15 +49,14 @@ pub fn run(names: &[String]) -> Result<(), String> {
     let mut told: Vec<(&str, Met)> = Vec::new();
     for exhibit in &exhibits {
         let name = exhibit.manifest.name.as_str();
-        let met = match broken(exhibit, &bohr) {
-            Ok(Broken::OutOfReach(why)) => {
-                println!("{name:18} {why}");
-                continue;
-            }
-            Ok(Broken::Figures(figures, patched)) => print(name, &figures, patched),
-            Err(error) => {
-                let line = error.lines().next().unwrap_or_default();
-                println!("{name:18} MISSED: {line}");
+        if let Some(why) = out_of_reach(exhibit) {
+            println!("{name:18} {why}");
+            continue;
+        }
+        let met = match measured(exhibit, &bohr, &shelf)? {
+            Broken::Figures(figures) => print(name, &figures),
+            Broken::Failed(error) => {
+                println!("{name:18} MISSED: {error}");
                 Met::default()
             }
         };
@@ -74,20 +64,19 @@ pub fn run(names: &[String]) -> Result<(), String> {
     }
     println!(
         "\nw/ and w/o: median times of whole runs of the same build with the breakpoints and\n\
-         without, by turns. patched: runs that fail of {} of the program with the patch, without\n\
-         bohr, after a change that shifts all lines and adds a thread; - where there is no patch,\n\
-         or one of Rust, which the tests apply. {:.1} min.",
-        patched::RUNS,
+         without; overhead: the median of their ratios, pair by pair. patched: runs that fail of 20\n\
+         of the program with the patch in its sources, without bohr, after a change that shifts all\n\
+         lines and adds a thread. {:.1} min.",
         begun.elapsed().as_secs_f64() / 60.0
     );
-    sum_up(&told)
+    Ok(sum_up(&told))
 }
 
 /// Whether an exhibit meets one of them.
 type Target = fn(&Met) -> bool;
 
-/// One line per target; an error if any is missed.
-fn sum_up(told: &[(&str, Met)]) -> Result<(), String> {
+/// One line per target; those that are missed.
+fn sum_up(told: &[(&str, Met)]) -> Vec<String> {
     let targets: [(&str, Target); 4] = [
         ("probability at least 0.99", |met| met.probability),
         ("at most 3 breakpoints", |met| met.number),
@@ -98,31 +87,44 @@ fn sum_up(told: &[(&str, Met)]) -> Result<(), String> {
     for (target, is_met) in targets {
         let missing = told.iter().filter(|(_, met)| !is_met(met));
         let names: Vec<&str> = missing.map(|(name, _)| *name).collect();
-        println!(
-            "{target:26} {:2} of {:2}  {}",
-            told.len() - names.len(),
+        let met = told.len() - names.len();
+        let line = format!(
+            "{target:26} {met:2} of {:2}  {}",
             told.len(),
             names.join(" ")
         );
-        missed.extend((!names.is_empty()).then_some(target));
+        println!("{line}");
+        missed.extend((!names.is_empty()).then_some(line));
     }
-    match missed.is_empty() {
-        true => Ok(()),
-        false => Err(format!("targets missed: {}", missed.join(", "))),
+    missed
+}
+
+/// What is known of an exhibit, or found out now.
+fn measured(exhibit: &Exhibit, bohr: &Path, shelf: &Shelf) -> Result<Broken, String> {
+    if let Some(known) = shelf.take(exhibit) {
+        return Ok(known);
     }
+    let broken = match broken(exhibit, bohr) {
+        Ok(figures) => Broken::Figures(figures),
+        Err(error) => Broken::Failed(error.lines().next().unwrap_or_default().to_string()),
+    };
+    shelf.keep(exhibit, &broken)?;
+    Ok(broken)
 }
 
 /// One line of the table; which targets are met.
-fn print(name: &str, told: &Value, patched: Option<u32>) -> Met {
+fn print(name: &str, told: &Value) -> Met {
     let number = |field: &str| told[field].as_f64().unwrap_or(f64::NAN);
     let breakpoints = told["breakpoints"].as_array().map_or(0, Vec::len);
+    let patched = |field: &str| told["patched"][field].as_f64();
     let met = Met {
         probability: number("probability") >= LEAST_PROBABILITY,
         number: breakpoints <= MOST_BREAKPOINTS,
         overhead: number("overhead") <= MOST_OVERHEAD,
-        patch: patched.is_none_or(|failing| {
-            f64::from(failing) >= LEAST_AFTER_CHANGE * f64::from(patched::RUNS)
-        }),
+        patch: match (patched("failures"), patched("runs")) {
+            (Some(failures), Some(runs)) => failures >= LEAST_AFTER_CHANGE * runs,
+            _ => false,
+        },
     };
     let expressions = told["breakpoints"].as_array().into_iter().flatten();
     let expressions: Vec<&str> = expressions
@@ -138,7 +140,7 @@ fn print(name: &str, told: &Value, patched: Option<u32>) -> Met {
         number("seconds") * 1e3,
         number("normal_seconds") * 1e3,
         number("mean_time_to_error") * 1e3,
-        patched.map_or("-".to_string(), |failing| failing.to_string()),
+        patched("failures").map_or("-".to_string(), |failing| failing.to_string()),
         match met.probability && met.number && met.overhead && met.patch {
             true => "",
             false => "  MISSED",
@@ -147,30 +149,26 @@ fn print(name: &str, told: &Value, patched: Option<u32>) -> Met {
     met
 }
 
-fn broken(exhibit: &Exhibit, bohr: &Path) -> Result<Broken, String> {
+/// Why no breakpoint can bring an exhibit's bug about.
+fn out_of_reach(exhibit: &Exhibit) -> Option<&'static str> {
     match exhibit.manifest.memory_model {
-        MemoryModel::Sc => {}
+        MemoryModel::Sc => None,
         MemoryModel::Tso | MemoryModel::Pso => {
-            return Ok(Broken::OutOfReach(
-                "needs store buffers, which no breakpoint holds",
-            ));
+            Some("needs store buffers, which no breakpoint holds")
         }
-        MemoryModel::Language => {
-            return Ok(Broken::OutOfReach(
-                "no order of threads shows it, only the language's rules do",
-            ));
-        }
+        MemoryModel::Language => Some("no order of threads shows it, only the language's rules do"),
     }
+}
+
+fn broken(exhibit: &Exhibit, bohr: &Path) -> Result<Value, String> {
     let sizes = &exhibit.manifest.arguments;
     let hunted = |arguments: &[u64]| {
-        let hunted = hunt(exhibit, Variant::Buggy, arguments, bohr, SECONDS);
+        let hunted = hunt(exhibit, Variant::Buggy, arguments, bohr, HUNT);
         hunted.map_err(|error| error.to_string())
     };
-    let mut arguments = &sizes.small;
-    let (mut report, mut bug) = hunted(arguments)?;
+    let (mut report, mut bug) = hunted(&sizes.small)?;
     if bohr_museum::judge(exhibit, &report) != Verdict::Right {
-        arguments = &sizes.default;
-        (report, bug) = hunted(arguments)?;
+        (report, bug) = hunted(&sizes.default)?;
     }
     match bohr_museum::judge(exhibit, &report) {
         Verdict::Right => {}
@@ -178,14 +176,9 @@ fn broken(exhibit: &Exhibit, bohr: &Path) -> Result<Broken, String> {
     }
     let mut command = Command::new("timeout");
     command.arg(PATIENCE.to_string()).arg(bohr);
-    command.args(["break", "from", "--json", "--time", &format!("{SECONDS}s")]);
-    command
-        .arg("--output")
-        .arg(bug.parent().unwrap_or(Path::new(".")));
-    let figures = parsed(command.arg(&bug))?;
-    let patch = figures["patch_file"].as_str().map(Path::new);
-    let patched = patch.map(|patch| patched::failures(exhibit, patch, arguments));
-    Ok(Broken::Figures(figures, patched.transpose()?.flatten()))
+    command.args(["break", "from", "--json", "--output"]);
+    command.arg(bug.parent().unwrap_or(Path::new(".")));
+    parsed(command.arg(&bug))
 }
 
 /// What a command of bohr prints as JSON, whether it found a bug or not.

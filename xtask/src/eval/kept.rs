@@ -43,18 +43,23 @@ const PARTS: [&str; 5] = [
     "libbohr_recorder.so",
 ];
 
+/// What the bohr at this path is made of, in a word.
+pub fn fingerprint_of_bohr(bohr: &Path) -> String {
+    let parts = PARTS.map(|part| bohr.with_file_name(part));
+    bohr_museum::fingerprint_of_files(&parts)
+}
+
 impl Shelf {
     pub fn new(bohr: &Path, settings: &Settings) -> Result<Shelf, String> {
         let folder = shell::root().join("eval/results").join(settings.name);
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
-        let parts = PARTS.map(|part| bohr.with_file_name(part));
         Ok(Shelf {
             folder,
             resumes: settings.resumes,
             adds_up: settings.full_size,
             settings: settings.key(),
-            bohr: bohr_museum::fingerprint_of_files(&parts),
+            bohr: fingerprint_of_bohr(bohr),
         })
     }
 

@@ -20,6 +20,27 @@ fn sorted(insertions: &[Insertion]) -> Vec<&Insertion> {
     all
 }
 
+/// The text with the insertions in it.
+#[must_use]
+pub fn inserted(text: &str, insertions: &[Insertion]) -> String {
+    let mut result = String::new();
+    let sorted = sorted(insertions);
+    let mut next = sorted.iter().peekable();
+    let lines = text.lines().map(Some).chain(std::iter::once(None));
+    for (position, line) in lines.enumerate() {
+        let is_here = |one: &&&Insertion| one.before as usize <= position + 1 || line.is_none();
+        while let Some(insertion) = next.next_if(is_here) {
+            result += &insertion.text;
+            result.push('\n');
+        }
+        if let Some(line) = line {
+            result += line;
+            result.push('\n');
+        }
+    }
+    result
+}
+
 /// A diff that `patch -p1` and `git apply` take; `path` is relative.
 #[must_use]
 pub fn unified(path: &str, text: &str, insertions: &[Insertion]) -> String {

@@ -14,27 +14,6 @@ void *deposit(void *amount) {
 }
 ";
 
-/// The text with the insertions in it.
-fn inserted(text: &str, insertions: &[Insertion]) -> String {
-    let mut insertions = insertions.to_vec();
-    insertions.sort_by_key(|insertion| insertion.before);
-    let mut result = String::new();
-    let mut next = insertions.iter().peekable();
-    for (position, line) in text.lines().enumerate() {
-        while let Some(insertion) = next.next_if(|one| one.before as usize <= position + 1) {
-            result += &insertion.text;
-            result.push('\n');
-        }
-        result += line;
-        result.push('\n');
-    }
-    for insertion in next {
-        result += &insertion.text;
-        result.push('\n');
-    }
-    result
-}
-
 fn patch(breakpoint: &str) -> String {
     let sources = BTreeMap::from([("bank.c".to_string(), PROGRAM.to_string())]);
     let set = [breakpoint.parse().unwrap()];
@@ -62,7 +41,7 @@ fn sides_at_one_place_take_turns() {
         " void *deposit(void *amount) {",
         "     int seen = balance;",
         "+    { static unsigned bohr_side; (void)BOHR_BREAK_REACH(\"bank-1\", \
-         __atomic_fetch_add(&bohr_side, 1, __ATOMIC_RELAXED) % 2, NULL, .pause = 100, .at_most = 1); }",
+         __atomic_fetch_add(&bohr_side, 1, __ATOMIC_RELAXED) % 2, NULL, .pause = 100, .one_waits = 1, .at_most = 1); }",
         "     balance = seen + 1;",
         "     return amount;",
         " }",
@@ -86,6 +65,10 @@ fn what_the_library_cannot_say_is_refused() {
         PatchError::NoSource("b.c".into())
     );
     assert_eq!(
+        refused("bank.c:3 -> bank.c:7"),
+        PatchError::NoStatement("bank.c:3".into())
+    );
+    assert_eq!(
         refused("bank.c:7 (holding lock) -> bank.c:6"),
         PatchError::Unspeakable("holding lock".into())
     );
@@ -102,6 +85,6 @@ fn sides_of_rust_share_a_static() {
         "fn main() {\n    BOHR_BREAK_1.reach(0, &BOHR_BREAK_1);\n    f();\n    \
          BOHR_BREAK_1.reach(1, &BOHR_BREAK_1);\n    g();\n}\n\n\
          static BOHR_BREAK_1: bohr_break::Breakpoint =\n    \
-         bohr_break::Breakpoint::conflict(\"p-1\").pause(std::time::Duration::from_millis(1000));\n"
+         bohr_break::Breakpoint::conflict(\"p-1\").pause(std::time::Duration::from_millis(1000)).one_waits();\n"
     );
 }

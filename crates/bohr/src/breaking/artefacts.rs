@@ -5,7 +5,9 @@ use crate::outcome::Failure;
 use bohr_event::FailureKind;
 use bohr_explore::bug_file::{Invocation, Oracle};
 use bohr_explore::{ExploreError, write_whole};
-use bohr_trigger::patch::{Language, PatchError, TestCase, insertions, regression_test, unified};
+use bohr_trigger::patch::{
+    Language, PatchError, TestCase, inserted, insertions, regression_test, unified,
+};
 use bohr_trigger::{Expression, Place};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,59 +19,53 @@ const PATIENCE: u64 = 10;
 pub struct Artefacts {
     pub patch: PathBuf,
     pub test: PathBuf,
-    /// Where the patch is to be applied; empty for here.
-    pub root: PathBuf,
 }
 
 /// What the test is about.
 pub struct Case<'a> {
     pub program: &'a Path,
+    /// Folders in which it was compiled.
+    pub folders: Vec<PathBuf>,
     pub invocation: &'a Invocation,
     pub oracle: &'a Oracle,
     pub kind: &'a FailureKind,
 }
 
-/// Writes the patch and the test into a folder, and says where; or why not.
-pub fn leave(
-    set: &[Expression],
-    case: &Case<'_>,
-    folder: &Path,
-) -> Result<Option<Artefacts>, Failure> {
-    let name = case.program.file_stem().unwrap_or_default();
-    match write(&name.to_string_lossy(), set, case, folder)? {
-        Ok(artefacts) => {
-            if !artefacts.root.as_os_str().is_empty() {
-                eprintln!("bohr: apply the patch in {}", artefacts.root.display());
-            }
-            Ok(Some(artefacts))
-        }
-        Err(error) => {
-            eprintln!("bohr: no patch: {error}");
-            Ok(None)
-        }
-    }
+/// Patch and test, not written yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// What the program is called.
+    pub name: String,
+    pub language: Language,
+    patch: String,
+    pub test: String,
+    /// The patched sources, by their paths.
+    pub texts: Vec<(PathBuf, String)>,
+    /// A text that the patched program has in it.
+    pub mark: String,
+    /// Where the patch is to be applied; empty for here.
+    root: PathBuf,
 }
 
-fn write(
-    name: &str,
-    set: &[Expression],
-    case: &Case<'_>,
-    folder: &Path,
-) -> Result<Result<Artefacts, PatchError>, Failure> {
-    let (root, sources) = sources(set, case.program);
-    let changes = match insertions(name, set, &sources) {
-        Ok(changes) => changes,
-        Err(error) => return Ok(Err(error)),
-    };
+/// The patch and the test of a set.
+pub fn draft(set: &[Expression], case: &Case<'_>) -> Result<Draft, PatchError> {
+    let stem = case.program.file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy().into_owned();
+    let (root, sources) = sources(set, case);
+    let changes = insertions(&name, set, &sources)?;
     let mut patch = String::new();
     let mut language = Language::C;
+    let mut texts = Vec::new();
     for (file, insertions) in &changes {
-        patch += &unified(&relative(file), &sources[file], insertions);
+        let text = &sources[file];
+        patch += &unified(&relative(file), text, insertions);
         language = Language::of(file).unwrap_or(language);
+        let path = std::env::current_dir().unwrap_or_default().join(&root);
+        texts.push((path.join(file), inserted(text, insertions)));
     }
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
     let test = regression_test(&TestCase {
-        name,
+        name: &name,
         language,
         arguments: case.invocation.arguments.iter().map(text).collect(),
         exit_code: case.oracle.exit_code,
@@ -79,32 +75,56 @@ fn write(
             FailureKind::UseAfterFree | FailureKind::DoubleFree
         ),
     });
-    let extension = match language {
+    Ok(Draft {
+        mark: format!("{name}-1"),
+        name,
+        language,
+        patch,
+        test,
+        texts,
+        root,
+    })
+}
+
+/// What the test is called.
+pub fn test_file(draft: &Draft) -> String {
+    let extension = match draft.language {
         Language::Rust => "rs",
         Language::C | Language::Cpp => "sh",
     };
+    format!("{}.{extension}", draft.name)
+}
+
+/// Writes the patch and the test into a folder, and says where.
+pub fn leave(draft: &Draft, folder: &Path) -> Result<Artefacts, Failure> {
     let artefacts = Artefacts {
-        patch: folder.join(format!("{name}.patch")),
-        test: folder.join(format!("{name}.{extension}")),
-        root,
+        patch: folder.join(format!("{}.patch", draft.name)),
+        test: folder.join(test_file(draft)),
     };
-    for (path, text) in [(&artefacts.patch, &patch), (&artefacts.test, &test)] {
+    let files = [
+        (&artefacts.patch, &draft.patch),
+        (&artefacts.test, &draft.test),
+    ];
+    for (path, text) in files {
         write_whole(path, text.as_bytes()).map_err(|source| ExploreError::File {
             path: path.clone(),
             source,
         })?;
     }
-    Ok(Ok(artefacts))
+    if !draft.root.as_os_str().is_empty() {
+        eprintln!("bohr: apply the patch in {}", draft.root.display());
+    }
+    Ok(artefacts)
 }
 
 /// The files that a set names, as far as they can be read, and the folder that
 /// their names are relative to.
-fn sources(set: &[Expression], program: &Path) -> (PathBuf, BTreeMap<String, String>) {
+fn sources(set: &[Expression], case: &Case<'_>) -> (PathBuf, BTreeMap<String, String>) {
     let sides = set.iter().flat_map(|expression| &expression.sides);
     let (mut root, mut sources) = (PathBuf::new(), BTreeMap::new());
     for side in sides {
         if let Place::Line { file, .. } = side.own_place()
-            && let Some((folder, text)) = source::find(program, file)
+            && let Some((folder, text)) = source::find(case.program, &case.folders, file)
         {
             sources.insert(file.clone(), text);
             root = folder;

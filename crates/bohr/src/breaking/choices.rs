@@ -5,15 +5,19 @@
 use crate::explain::stacks::Stacks;
 use bohr_event::PlaceNumber;
 use bohr_event::control::LoadedObject;
-use bohr_explain::Moment;
+use bohr_explain::{Explanation, Moment};
 use bohr_explore::Atlas;
-use bohr_trigger::{Candidate, Demand, Expression, Place, Places, Refinement, Side, is_library};
+use bohr_trigger::{
+    Candidate, Demand, Expression, Place, Places, Refinement, Side, Visits, is_library,
+    visits_before,
+};
 
 /// Candidates of a demand that are looked at.
 const CANDIDATES: usize = 24;
 
 /// What is needed to put moments in words.
 pub struct Words<'a> {
+    pub explanation: &'a Explanation,
     pub places: Places<'a>,
     pub stacks: &'a Stacks,
     pub atlas: &'a mut Atlas,
@@ -25,17 +29,6 @@ pub fn moments(demands: &[Demand]) -> impl Iterator<Item = &Moment> {
         .iter()
         .flat_map(|demand| demand.candidates.iter().take(CANDIDATES));
     candidates.flat_map(|candidate| &candidate.sides)
-}
-
-/// All places that have the same name as one.
-pub fn copies(
-    number: PlaceNumber,
-    places: &Places<'_>,
-    objects: &[LoadedObject],
-) -> Vec<PlaceNumber> {
-    let sites = name(number, places, objects).and_then(|name| places.find(&name).ok());
-    let same = |site: u32| PlaceNumber::new(number.object(), u64::from(site));
-    sites.unwrap_or_default().into_iter().map(same).collect()
 }
 
 /// What a place of a process is called.
@@ -51,10 +44,7 @@ pub fn choices(demands: &[Demand], words: &mut Words<'_>) -> Vec<Vec<Expression>
     for demand in demands {
         let mut choices: Vec<Expression> = Vec::new();
         for candidate in demand.candidates.iter().take(CANDIDATES) {
-            let Some(expression) = words.expression(candidate) else {
-                continue;
-            };
-            for variant in variants(&expression, &candidate.nth) {
+            for variant in words.expressions(candidate) {
                 if !choices.contains(&variant) {
                     choices.push(variant);
                 }
@@ -66,50 +56,127 @@ pub fn choices(demands: &[Demand], words: &mut Words<'_>) -> Vec<Vec<Expression>
     all
 }
 
-/// As it is; with the last side's visit counted; with everybody's.
-fn variants(expression: &Expression, nth: &[u64]) -> Vec<Expression> {
+/// How a variant of an expression tells visits apart.
+type Counting = fn(Visits) -> Option<Refinement>;
+
+/// Only the very visit of each thread.
+fn nth(visits: Visits) -> Option<Refinement> {
+    Some(Refinement::Nth(visits.own + 1))
+}
+
+/// All from the very visit on.
+fn ignore_first(visits: Visits) -> Option<Refinement> {
+    (visits.all > 0).then_some(Refinement::IgnoreFirst(visits.all))
+}
+
+/// As it is; with the last side's visits counted; with the first side's; with
+/// everybody's; in either way.
+fn variants(expression: &Expression, visits: &[Visits]) -> Vec<Expression> {
     let last = expression.sides.len() - 1;
-    let counted = |is_counted: &dyn Fn(usize) -> bool| {
+    let counted = |counting: Counting, is_counted: &dyn Fn(usize) -> bool| {
         let mut variant = expression.clone();
-        let sides = variant.sides.iter_mut().zip(nth).enumerate();
-        for (_, (side, nth)) in sides.filter(|(position, _)| is_counted(*position)) {
-            side.refinements.push(Refinement::Nth(*nth));
+        let sides = variant.sides.iter_mut().zip(visits).enumerate();
+        for (_, (side, visits)) in sides.filter(|(position, _)| is_counted(*position)) {
+            side.refinements.extend(counting(*visits));
         }
         variant
     };
     let mut variants = vec![expression.clone()];
-    if nth.iter().any(|nth| *nth > 1) {
-        variants.push(counted(&|side| side == last));
-        variants.push(counted(&|side| side == 0));
-        variants.push(counted(&|_| true));
+    let mut add = |counting: Counting| {
+        variants.push(counted(counting, &|side| side == last));
+        variants.push(counted(counting, &|side| side == 0));
+        variants.push(counted(counting, &|_| true));
+    };
+    if visits.iter().any(|visits| visits.own > 0) {
+        add(nth);
+    }
+    if visits.iter().any(|visits| visits.all > visits.own) {
+        add(ignore_first);
     }
     variants
 }
 
 impl Words<'_> {
-    fn expression(&mut self, candidate: &Candidate) -> Option<Expression> {
-        let mut sides = Vec::new();
-        for moment in &candidate.sides {
-            sides.push(self.side(moment)?);
+    /// A candidate in words: by the lines that its moments are in, by lines that a
+    /// patch can tell from others, by the lines of calls; each with its visits
+    /// counted and without.
+    fn expressions(&mut self, candidate: &Candidate) -> Vec<Expression> {
+        let sides = candidate.sides.iter().map(|moment| self.sides(moment));
+        let sides: Vec<Vec<Side>> = sides.collect();
+        if sides.iter().any(Vec::is_empty) {
+            return Vec::new();
         }
-        if let Some(until) = &candidate.until {
-            sides[0].until = Some(self.place(until.operation.place)?);
+        let ways: [fn(&[Side]) -> &Side; 3] =
+            [|sides| &sides[0], kept, |sides| &sides[sides.len() - 1]];
+        let mut all: Vec<Expression> = Vec::new();
+        for way in ways {
+            let mut chosen: Vec<Side> = sides.iter().map(|sides| way(sides).clone()).collect();
+            if let Some((side, until)) = &candidate.until {
+                let Some(place) = self.place(until.operation.place) else {
+                    continue;
+                };
+                chosen[*side].until = Some(place);
+            }
+            let moments = candidate.sides.iter().zip(&chosen);
+            let visits = moments.map(|(moment, side)| self.visits(moment, side));
+            let visits: Vec<Visits> = visits.collect();
+            all.extend(variants(
+                &Expression::new(chosen, candidate.same_object),
+                &visits,
+            ));
         }
-        Some(Expression::new(sides, candidate.same_object))
+        all
     }
 
     fn place(&self, number: PlaceNumber) -> Option<Place> {
         name(number, &self.places, self.atlas.objects())
     }
 
-    fn side(&mut self, moment: &Moment) -> Option<Side> {
-        let mut side = Side::at(self.place(moment.operation.place)?);
-        let in_library = matches!(&side.at, Place::Line { file, .. } if is_library(file));
-        if in_library && let Some((function, source)) = self.own_frame(moment) {
-            side.source = Some(source);
-            side.refinements.extend(function.map(Refinement::Within));
+    /// The visits of a side's place before a moment.
+    fn visits(&self, moment: &Moment, side: &Side) -> Visits {
+        let object = moment.operation.place.object();
+        let sites = self.places.find(&side.at).unwrap_or_default();
+        let numbers = sites
+            .into_iter()
+            .map(|site| PlaceNumber::new(object, u64::from(site)));
+        let numbers: Vec<PlaceNumber> = numbers.collect();
+        visits_before(self.explanation, moment, &numbers)
+    }
+
+    /// Ways to say where a thread is at a moment: by its own line, by the beginning
+    /// of it, by the lines of the calls through which it was put inline.
+    fn sides(&mut self, moment: &Moment) -> Vec<Side> {
+        let number = moment.operation.place;
+        let Some(place) = self.place(number) else {
+            return Vec::new();
+        };
+        let in_library = matches!(&place, Place::Line { file, .. } if is_library(file));
+        let mut side = Side::at(place);
+        if in_library {
+            if let Some((function, source)) = self.own_frame(moment) {
+                side.source = Some(source);
+                side.refinements.extend(function.map(Refinement::Within));
+            }
+            return vec![side];
         }
-        Some(side)
+        let site = u32::try_from(number.offset()).unwrap_or(u32::MAX);
+        let calls = self.places.own_names(site).into_iter().skip(1);
+        let begins = match &side.at {
+            Place::Line { file, line, .. } => Some(Place::Line {
+                file: file.clone(),
+                line: *line,
+                site: 1,
+            }),
+            Place::Function { .. } => None,
+        };
+        let mut sides = vec![side];
+        for place in begins.into_iter().chain(calls) {
+            let side = Side::at(place);
+            if !sides.contains(&side) {
+                sides.push(side);
+            }
+        }
+        sides
     }
 
     /// The innermost line of the author's own code on the stack of a moment, and
@@ -134,6 +201,13 @@ impl Words<'_> {
         }
         None
     }
+}
+
+/// The first side that a patch can tell from others: a call of the library stands
+/// before the first site of a line.
+fn kept(sides: &[Side]) -> &Side {
+    let is_first = |side: &&Side| matches!(side.at, Place::Line { site: 1, .. });
+    sides.iter().find(is_first).unwrap_or(&sides[0])
 }
 
 fn is_plain(name: &str) -> bool {

@@ -255,7 +255,14 @@ fn as_text(all: &[Resolved], suspect: Option<(usize, usize)>, usual: &Measured) 
         "Conflict resolve order", "failure %", "BP hit %"
     );
     for (number, resolved) in all.iter().enumerate() {
-        for (position, order) in resolved.orders.iter().enumerate() {
+        // At one place there is one order: whoever comes first goes first.
+        let [one, other] = &resolved.orders;
+        let orders = if one.expression == other.expression {
+            1
+        } else {
+            2
+        };
+        for (position, order) in resolved.orders.iter().take(orders).enumerate() {
             let mark = match suspect == Some((number, position)) {
                 true => "  <- suspicious",
                 false if order.is_elsewhere() => "  another conflict is to blame",

@@ -2,18 +2,19 @@
 //! (methodology I of the paper, made automatic).
 
 use super::artefacts::Case;
-use super::choices::{Words, choices, copies, moments};
+use super::choices::{Words, choices, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{LARGEST, search};
-use super::tune::{Step, Verified, tune, verify};
+use super::search::{LARGEST, Promising, search};
+use super::tune::{Step, tune, verify};
+use super::verified::Verified;
 use crate::control::breakpoints::Finder;
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::explain::find_out;
 use crate::explain::stacks::Stacks;
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::Omissions;
-use bohr_event::{Diagnosis, FailureKind, Fault, MemoryModel, PlaceNumber};
+use bohr_event::{Diagnosis, FailureKind, Fault, MemoryModel};
 use bohr_explain::Importance;
 use bohr_explore::Trials;
 use bohr_explore::bug_file::Bug;
@@ -116,16 +117,32 @@ pub fn run(args: &Args) -> Outcome {
         go_on: &go_on,
         limit: LIMIT,
     };
-    let mut steps = Vec::new();
-    let best = best(&sought.choices, &mut laboratory, args.runs, &mut steps)?;
-    let verified = best.ok_or(BreakError::NothingWorks)?;
     let case = Case {
-        program: Path::new(OsStr::from_bytes(&bug.program.path)),
+        program: Path::new(OsStr::from_bytes(&subject.target.identity.path)),
+        folders: finder.folders(),
         invocation: &bug.invocation,
         oracle: &bug.oracle,
         kind: &bug.signature.kind,
     };
-    let report = Report::conclude(&case, &finder, sought.word, verified, steps, &args.output)?;
+    let mut steps = Vec::new();
+    let best = best(
+        &sought.choices,
+        &case,
+        &mut laboratory,
+        args.runs,
+        &mut steps,
+    )?;
+    let verified = best.ok_or(BreakError::NothingWorks)?;
+    let harmless = laboratory.is_harmless();
+    let report = Report::conclude(
+        &case,
+        &finder,
+        sought.word,
+        harmless,
+        verified,
+        steps,
+        &args.output,
+    )?;
     tell(args.subject.json, &report)
 }
 
@@ -153,12 +170,10 @@ fn seek(
         explained.explanation = one.ok_or(BreakError::NoFinding(number))?;
         shown = FailureKind::DataRace;
     }
-    let places = finder.places();
     let demands = {
         let vocabulary = &explained.vocabulary;
         let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
-        let copies = |number: PlaceNumber| copies(number, &places, trials.atlas().objects());
-        demands(&explained.explanation, &is_lock, &copies)
+        demands(&explained.explanation, &is_lock)
     };
     let stacks = Stacks::of(
         moments(&demands),
@@ -168,7 +183,8 @@ fn seek(
         bug.seed,
     )?;
     let mut words = Words {
-        places,
+        explanation: &explained.explanation,
+        places: finder.places(),
         stacks: &stacks,
         atlas: trials.atlas_mut(),
     };
@@ -187,22 +203,35 @@ fn seek(
 /// one is looked at while they cost much.
 pub fn best(
     choices: &[Vec<Expression>],
+    case: &Case<'_>,
     laboratory: &mut Laboratory<'_, '_>,
     runs: usize,
     steps: &mut Vec<Step>,
 ) -> Result<Option<Verified>, Failure> {
     let mut best: Option<Verified> = None;
+    let mut promising = Promising::default();
     for size in 1..=LARGEST.min(choices.len()) {
         let bar = counter("sets of breakpoints tried");
-        let found = search(choices, size, laboratory, &bar, &mut |step| {
-            bar.suspend(|| tell_step(&step));
-            steps.push(step);
-        })?;
+        let found = search(
+            choices,
+            size,
+            &mut promising,
+            laboratory,
+            &bar,
+            &mut |step| {
+                bar.suspend(|| tell_step(&step));
+                steps.push(step);
+            },
+        )?;
         bar.finish_and_clear();
         for found in found {
             let (found, tuned) = tune(found, laboratory, &mut tell_step)?;
-            let (verified, further) = verify(found.set, runs, ENOUGH, laboratory, &mut tell_step)?;
+            let (mut verified, further) =
+                verify(found.set, runs, ENOUGH, laboratory, &mut tell_step)?;
             steps.extend(tuned.into_iter().chain(further));
+            if verified.is_certain(ENOUGH) {
+                verified.try_patch(case, laboratory)?;
+            }
             let better = |best: &Verified| verified.is_better_than(best, ENOUGH);
             if best.as_ref().is_none_or(better) {
                 best = Some(verified);
@@ -211,10 +240,13 @@ pub fn best(
                 return Ok(best);
             }
         }
-        let sure = |best: &Verified| best.compared.with.probability() >= ENOUGH;
-        if best.as_ref().is_some_and(sure) {
+        if best.as_ref().is_some_and(|best| best.is_certain(ENOUGH)) {
             return Ok(best);
         }
+    }
+    if let Some(best) = best.as_mut().filter(|best| !best.is_certain(ENOUGH)) {
+        best.compared = laboratory.compared(&best.set, runs, 0)?;
+        best.try_patch(case, laboratory)?;
     }
     Ok(best)
 }

@@ -2,7 +2,9 @@
 
 use super::artefacts::{Case, leave};
 use super::laboratory::Compared;
-use super::tune::{Step, Verified};
+use super::proof::Proof;
+use super::tune::Step;
+use super::verified::Verified;
 use crate::control::breakpoints::Finder;
 use crate::outcome::Failure;
 use bohr_explain::Explanation;
@@ -24,6 +26,10 @@ pub struct Report {
     pub compared: Compared,
     pub patch: Option<PathBuf>,
     pub test: Option<PathBuf>,
+    /// What the patch does.
+    pub proof: Option<Proof>,
+    /// Threads only had to meet.
+    pub is_harmless: bool,
 }
 
 /// What the paper calls a bug that was explained like this.
@@ -43,11 +49,14 @@ impl Report {
         case: &Case<'_>,
         finder: &Finder,
         kind: &'static str,
+        is_harmless: bool,
         verified: Verified,
         steps: Vec<Step>,
         folder: &Path,
     ) -> Result<Report, Failure> {
-        let artefacts = leave(&verified.set, case, folder)?;
+        let good = verified.proof.as_ref().is_some_and(Proof::is_good);
+        let draft = verified.draft.as_ref().filter(|_| good);
+        let artefacts = draft.map(|draft| leave(draft, folder)).transpose()?;
         let (patch, test) = artefacts.map(|one| (one.patch, one.test)).unzip();
         let name = case.program.file_name().unwrap_or_default();
         Ok(Report {
@@ -59,13 +68,15 @@ impl Report {
             compared: verified.compared,
             patch,
             test,
+            proof: verified.proof,
+            is_harmless,
         })
     }
 
     fn error(&self) -> String {
         match &self.compared.with.ending {
             None => "none".to_string(),
-            Some(Ending::Exited(0)) if self.kind == "race" => "none".to_string(),
+            Some(Ending::Exited(0)) if self.is_harmless => "none".to_string(),
             Some(Ending::Exited(0)) => "wrong output".to_string(),
             Some(Ending::Exited(code)) => format!("exit code {code}"),
             Some(Ending::Signalled(6)) => "abort".to_string(),
@@ -88,6 +99,7 @@ impl Report {
             with: measured,
             without,
             plain,
+            ..
         } = &self.compared;
         let (normal, with) = (without.median_time(), measured.median_time());
         text += &format!(
@@ -126,6 +138,9 @@ impl Report {
                 text += &format!("{what} written to {}\n", path.display());
             }
         }
+        if let Some(proof) = &self.proof {
+            text += &format!("{}\n", proof.describe());
+        }
         text
     }
 
@@ -135,6 +150,7 @@ impl Report {
             with: measured,
             without,
             plain,
+            ..
         } = &self.compared;
         json!({
             "program": self.program,
@@ -153,8 +169,26 @@ impl Report {
             "error": self.error(),
             "patch_file": self.patch,
             "test_file": self.test,
+            "patched": self.proof.as_ref().map(patched),
         })
     }
+}
+
+/// What became of the patch.
+fn patched(proof: &Proof) -> Value {
+    let (tried, runs, failures) = match proof {
+        Proof::Reproduces { runs, failures } | Proof::DoesNot { runs, failures } => {
+            (true, Some(*runs), Some(*failures))
+        }
+        Proof::TestPasses => (true, None, None),
+        Proof::NoPatch(_) | Proof::Untried(_) => (false, None, None),
+    };
+    json!({
+        "tried": tried,
+        "runs": runs,
+        "failures": failures,
+        "told": proof.describe(),
+    })
 }
 
 fn breakpoint(expression: &Expression) -> Value {

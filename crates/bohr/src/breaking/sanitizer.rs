@@ -99,22 +99,32 @@ pub fn run(args: &Args) -> Outcome {
         go_on: &go_on,
         limit: LIMIT,
     };
-    let mut steps = Vec::new();
-    let best = best(&choices, &mut laboratory, args.runs, &mut steps)?;
-    let verified = best.ok_or(BreakError::NothingWorks)?;
     let program = Path::new(OsStr::from_bytes(&subject.target.identity.path));
     let case = Case {
         program,
+        folders: finder.folders(),
         invocation: &subject.invocation,
         oracle: &subject.oracle,
         kind: &kind,
     };
+    let mut steps = Vec::new();
+    let best = best(&choices, &case, &mut laboratory, args.runs, &mut steps)?;
+    let verified = best.ok_or(BreakError::NothingWorks)?;
     let word = if warning.is_inversion {
         "deadlock"
     } else {
         "race"
     };
-    let report = Report::conclude(&case, &finder, word, verified, steps, &args.output)?;
+    let harmless = laboratory.is_harmless();
+    let report = Report::conclude(
+        &case,
+        &finder,
+        word,
+        harmless,
+        verified,
+        steps,
+        &args.output,
+    )?;
     tell(args.json, &report)
 }
 

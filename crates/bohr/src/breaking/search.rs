@@ -1,9 +1,10 @@
 //! The search for the smallest set of breakpoints that reproduces a bug.
 //!
-//! Sets are made of one candidate for each of up to three demands. Runs under
-//! control are cheap, so they rank the sets; native runs decide.
+//! Sets are made of one candidate for each of up to three demands: the most direct
+//! candidates together, and those with the best smaller sets. Runs under control
+//! are cheap, so they rank the sets; native runs decide.
 
-use super::laboratory::Laboratory;
+use super::laboratory::{Laboratory, Promise};
 use super::measured::Measured;
 use super::tune::Step;
 use crate::outcome::Failure;
@@ -15,8 +16,13 @@ use std::time::{Duration, Instant};
 /// Most breakpoints of a set.
 pub const LARGEST: usize = 3;
 
-/// Sets of each size that are looked at under control.
-const SETS: usize = 192;
+/// Sets of each size that are looked at under control, and for how long.
+const SETS: usize = 800;
+const CONTROL_TIME: Duration = Duration::from_secs(15);
+
+/// Sets that larger ones are made of, and single breakpoints that are added.
+const BASES: usize = 8;
+const PARTNERS: usize = 40;
 
 /// Sets of each size that are tried natively: at least so many, and more while the
 /// time is not over and none shows the bug every time.
@@ -26,8 +32,10 @@ const NATIVE_TIME: Duration = Duration::from_secs(15);
 /// Sets that are looked at more closely.
 const CLOSEST: usize = 3;
 
-/// Runs under control per set.
+/// Runs under control per set; a set that fails in none of the first few has no
+/// more.
 const SEEDS: u64 = 10;
+const FIRST_SEEDS: u64 = 3;
 
 /// Native runs per set.
 pub const RUNS: usize = 10;
@@ -38,19 +46,45 @@ pub struct Found {
     pub measured: Measured,
 }
 
+/// One candidate for each of some demands.
+#[derive(Clone, Debug, PartialEq)]
+struct Set {
+    demands: Vec<usize>,
+    expressions: Vec<Expression>,
+    /// How far from the most direct candidates it is.
+    cost: usize,
+}
+
+/// What runs under control have made of sets so far.
+#[derive(Default)]
+pub struct Promising {
+    singles: Vec<(Promise, Set)>,
+    /// Of the last size, the best first.
+    last: Vec<(Promise, Set)>,
+}
+
 /// The sets of a size that show the bug in most of a few native runs, the best
-/// first.
+/// first. Sizes are asked for one after the other, from 1 on.
 pub fn search(
     choices: &[Vec<Expression>],
     size: usize,
+    promising: &mut Promising,
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
     told: &mut dyn FnMut(Step),
 ) -> Result<Vec<Found>, Failure> {
     let mut all: Vec<Found> = Vec::new();
-    let ranked = ranked(sets(choices, size), laboratory, bar)?;
+    let sets = promising.sets(choices, size);
+    promising.last = ranked(sets, laboratory, bar)?;
+    if size == 1 {
+        promising.singles = promising.last.clone();
+    }
+    let ranked = promising
+        .last
+        .iter()
+        .map(|(_, set)| set.expressions.clone());
     let begun = Instant::now();
-    for (number, set) in ranked.into_iter().enumerate() {
+    for (number, set) in ranked.enumerate() {
         let sure = all.iter().any(Found::is_sure);
         if number >= NATIVE_SETS && (sure || begun.elapsed() > NATIVE_TIME) {
             break;
@@ -79,61 +113,148 @@ impl Found {
     }
 
     fn can_be_patched(&self) -> bool {
-        self.set.iter().all(Expression::can_be_patched)
+        losses(&self.set) == 0
     }
 
     /// The less the better: how certain it is comes first, then whether the sources
     /// can keep it, then how long it takes.
     fn worth(&self) -> f64 {
-        let unkept = f64::from(u8::from(!self.can_be_patched()));
+        let unkept = losses(&self.set) as f64;
         let unsure = 1.0 - self.measured.probability();
         unsure * 1e6 + unkept * 1e3 + self.measured.median_time()
     }
 }
 
+/// How much of what a set says is lost in a patch.
+fn losses(set: &[Expression]) -> usize {
+    set.iter().map(Expression::lost_in_patch).sum()
+}
+
 /// Sets by what runs under control make of them, the most promising first.
 fn ranked(
-    sets: Vec<Vec<Expression>>,
+    sets: Vec<Set>,
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
-) -> Result<Vec<Vec<Expression>>, Failure> {
+) -> Result<Vec<(Promise, Set)>, Failure> {
+    let begun = Instant::now();
     let mut ranked = Vec::new();
     for set in sets {
         bar.inc(1);
-        match laboratory.controlled(&set, SEEDS) {
+        if begun.elapsed() > CONTROL_TIME {
+            ranked.push((Promise::default(), set));
+            continue;
+        }
+        match promise(&set.expressions, laboratory) {
             Ok(promise) => ranked.push((promise, set)),
             // A pair that can never meet is no candidate.
-            Err(_) if laboratory.finder.find(&set).is_err() => {}
+            Err(_) if laboratory.finder.find(&set.expressions).is_err() => {}
             Err(failure) => return Err(failure),
         }
     }
     ranked.sort_by_key(|(promise, set)| {
-        let kept = set.iter().all(Expression::can_be_patched);
-        (Reverse(promise.failing), Reverse(kept), promise.in_vain)
+        let lost = losses(&set.expressions);
+        (Reverse(promise.failing), lost, promise.in_vain)
     });
-    Ok(ranked.into_iter().map(|(_, set)| set).collect())
+    Ok(ranked)
+}
+
+fn promise(set: &[Expression], laboratory: &mut Laboratory<'_, '_>) -> Result<Promise, Failure> {
+    let mut promise = laboratory.controlled(set, 0..FIRST_SEEDS)?;
+    if promise.failing > 0 {
+        let further = laboratory.controlled(set, FIRST_SEEDS..SEEDS)?;
+        promise.failing += further.failing;
+        promise.in_vain += further.in_vain;
+    }
+    Ok(promise)
+}
+
+impl Promising {
+    /// Sets of a size: the best smaller ones with one breakpoint more, and those of
+    /// the most direct candidates.
+    fn sets(&self, choices: &[Vec<Expression>], size: usize) -> Vec<Set> {
+        let mut sets: Vec<Set> = Vec::new();
+        let bases = self.last.iter().take(BASES);
+        let bases = bases.flat_map(|(_, base)| [base.clone(), base.once()]);
+        for base in bases {
+            for (_, single) in self.singles.iter().take(PARTNERS) {
+                let other = !base.demands.contains(&single.demands[0]);
+                for set in [base.with(single), base.with(&single.once())] {
+                    if other && !sets.contains(&set) {
+                        sets.push(set);
+                    }
+                }
+            }
+        }
+        let room = SETS.saturating_sub(sets.len()).max(SETS / 4);
+        for set in direct(choices, size, room) {
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+        sets
+    }
+}
+
+impl Set {
+    /// With breakpoints that sleep once they were hit: what happens once in the run
+    /// that is explained.
+    fn once(&self) -> Set {
+        let mut set = self.clone();
+        set.expressions
+            .iter_mut()
+            .for_each(|one| one.at_most = Some(1));
+        set
+    }
+
+    /// With another one's breakpoints, in the order of the demands.
+    fn with(&self, other: &Set) -> Set {
+        let own = self.demands.iter().zip(&self.expressions);
+        let mut all: Vec<(usize, Expression)> = own
+            .chain(other.demands.iter().zip(&other.expressions))
+            .map(|(demand, expression)| (*demand, expression.clone()))
+            .collect();
+        all.sort_by_key(|(demand, _)| *demand);
+        let (demands, expressions) = all.into_iter().unzip();
+        Set {
+            demands,
+            expressions,
+            cost: self.cost + other.cost,
+        }
+    }
 }
 
 /// Sets of one candidate for each of so many demands, those with the most direct
 /// candidates first.
-fn sets(choices: &[Vec<Expression>], size: usize) -> Vec<Vec<Expression>> {
-    let mut sets: Vec<(usize, Vec<Expression>)> = vec![(0, Vec::new())];
-    let mut complete: Vec<(usize, Vec<Expression>)> = Vec::new();
-    for demand in choices {
+fn direct(choices: &[Vec<Expression>], size: usize, most: usize) -> Vec<Set> {
+    let empty = Set {
+        demands: Vec::new(),
+        expressions: Vec::new(),
+        cost: 0,
+    };
+    let mut sets = vec![empty];
+    let mut complete: Vec<Set> = Vec::new();
+    for (number, demand) in choices.iter().enumerate() {
         let mut longer = Vec::new();
-        for (cost, set) in &sets {
+        for set in &sets {
             for (position, choice) in demand.iter().enumerate() {
-                let mut set = set.clone();
-                set.push(choice.clone());
-                longer.push((cost + position, set));
+                longer.push(set.with(&Set {
+                    demands: vec![number],
+                    expressions: vec![choice.clone()],
+                    cost: position,
+                }));
             }
         }
-        complete.extend(longer.iter().filter(|(_, set)| set.len() == size).cloned());
-        sets.extend(longer.into_iter().filter(|(_, set)| set.len() < size));
-        sets.sort_by_key(|(cost, _)| *cost);
+        complete.extend(
+            longer
+                .iter()
+                .filter(|set| set.demands.len() == size)
+                .cloned(),
+        );
+        sets.extend(longer.into_iter().filter(|set| set.demands.len() < size));
+        sets.sort_by_key(|set| set.cost);
         sets.truncate(SETS * LARGEST);
     }
-    complete.sort_by_key(|(cost, _)| *cost);
-    complete.truncate(SETS);
-    complete.into_iter().map(|(_, set)| set).collect()
+    complete.sort_by_key(|set| set.cost);
+    complete.truncate(most);
+    complete
 }

@@ -2,9 +2,10 @@
 //! finer predicates (section 6.3), until the failure is near certain and threads
 //! are not held up in vain. Every step is told.
 
-use super::laboratory::{Compared, Laboratory};
+use super::laboratory::Laboratory;
 use super::measured::Measured;
 use super::search::{Found, RUNS};
+use super::verified::Verified;
 use crate::outcome::Failure;
 use bohr_trigger::{Expression, PAUSE, Refinement};
 use serde_json::{Value, json};
@@ -15,9 +16,6 @@ const SHORTER: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis
 
 /// Pauses after the ordinary one.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-
-/// Overhead that is not worth looking for less; most of the paper's are below.
-const LITTLE: f64 = 1.4;
 
 /// A step of the tuning.
 #[derive(Clone, Debug)]
@@ -72,8 +70,9 @@ pub fn tune(
         let longer = changed(&found.set, |expression| expression.pause = pause);
         tuning.attempt(&mut found, &format!("pause {pause:?}"), longer)?;
     }
-    if found.measured.timed_out > 0 || !is_sure(&found.measured) {
-        let once = changed(&found.set, |expression| expression.at_most = Some(1));
+    // What sleeps after its meeting holds nobody up in vain, and counts no visits.
+    let once = changed(&found.set, |expression| expression.at_most = Some(1));
+    if once != found.set {
         tuning.attempt(&mut found, "at-most 1", once)?;
     }
     tuning.ignore_early(&mut found)?;
@@ -89,35 +88,6 @@ pub fn tune(
     Ok((found, tuning.steps))
 }
 
-/// A set that was verified.
-pub struct Verified {
-    pub set: Vec<Expression>,
-    pub compared: Compared,
-}
-
-impl Verified {
-    /// Whether it is as certain, as quick and as lasting as anybody could wish.
-    pub fn is_fine(&self, enough: f64) -> bool {
-        let sure = self.compared.with.probability() >= enough;
-        sure && self.can_be_patched() && self.compared.overhead() <= LITTLE
-    }
-
-    fn can_be_patched(&self) -> bool {
-        self.set.iter().all(Expression::can_be_patched)
-    }
-
-    /// More certain, as far as that is not enough anyway; or as certain, and the
-    /// sources can keep it; or that, too, and quicker.
-    pub fn is_better_than(&self, other: &Verified, enough: f64) -> bool {
-        let sure = |one: &Verified| one.compared.with.probability().min(enough);
-        let certainty = sure(self).total_cmp(&sure(other));
-        let kept = self.can_be_patched().cmp(&other.can_be_patched());
-        let time = |one: &Verified| one.compared.overhead();
-        let quicker = time(other).total_cmp(&time(self));
-        certainty.then(kept).then(quicker).is_gt()
-    }
-}
-
 /// Makes many runs; if too few of them fail, many more with longer pauses.
 pub fn verify(
     set: Vec<Expression>,
@@ -131,21 +101,27 @@ pub fn verify(
         told,
         steps: Vec::new(),
     };
-    let compared = laboratory.compared(&set, runs)?;
-    tuning.tell(&format!("{runs} runs"), &compared.with, true);
-    let mut best = Verified { set, compared };
+    // One that cannot be certain any more is not worth the rest of the runs.
+    let least = (enough * runs as f64).ceil() as usize;
+    let compared = laboratory.compared(&set, runs, least)?;
+    tuning.tell(
+        &format!("{} runs", compared.with.runs),
+        &compared.with,
+        true,
+    );
+    let mut best = Verified::new(set, compared);
     for pause in [PAUSE].into_iter().chain(PAUSES) {
         let longer = best.set.iter().any(|expression| expression.pause < pause);
-        if best.compared.with.probability() >= enough || !longer {
+        if best.is_certain(enough) || !longer {
             continue;
         }
         let set = changed(&best.set, |expression| expression.pause = pause);
-        let compared = laboratory.compared(&set, runs)?;
+        let compared = laboratory.compared(&set, runs, least)?;
         let kept = compared.with.probability() > best.compared.with.probability();
-        let what = format!("{runs} runs, pause {pause:?}");
+        let what = format!("{} runs, pause {pause:?}", compared.with.runs);
         tuning.tell(&what, &compared.with, kept);
         if kept {
-            best = Verified { set, compared };
+            best = Verified::new(set, compared);
         }
     }
     Ok((best, tuning.steps))

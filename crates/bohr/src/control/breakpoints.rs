@@ -12,7 +12,7 @@ use bohr_program::Program;
 use bohr_trigger::{Expression, Places, Symbols, find_never_meeting, resolve};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Why breakpoints cannot be carried out.
@@ -60,11 +60,22 @@ impl Finder {
         Places::new(&self.program, &self.hooked)
     }
 
+    /// Folders in which the program was compiled.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let places = self.places();
+        places
+            .own_folders()
+            .into_iter()
+            .map(PathBuf::from)
+            .collect()
+    }
+
     /// Lines of the own source files of the program at this path, as far as they are
     /// there.
     pub fn lines(&self, program: &Path) -> usize {
+        let folders = self.folders();
         let files = self.places().own_files().into_iter();
-        let texts = files.filter_map(|file| source::find(program, file.as_ref()));
+        let texts = files.filter_map(|file| source::find(program, &folders, file.as_ref()));
         texts.map(|(_, text)| text.lines().count()).sum()
     }
 

@@ -19,9 +19,10 @@ fn read(folders: &[PathBuf], file: &str) -> Option<(PathBuf, String)> {
     })
 }
 
-/// A source of a program, and the folder that its name is relative to.
-pub fn find(program: &Path, file: &str) -> Option<(PathBuf, String)> {
-    read(&folders(program), file)
+/// A source of a program, and the folder that its name is relative to; the folders
+/// in which the program was compiled are looked into last.
+pub fn find(program: &Path, compiled_in: &[PathBuf], file: &str) -> Option<(PathBuf, String)> {
+    read(&[&folders(program), compiled_in].concat(), file)
 }
 
 /// Reads each file once.
