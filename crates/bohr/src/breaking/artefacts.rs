@@ -51,17 +51,16 @@ pub struct Draft {
 pub fn draft(set: &[Expression], case: &Case<'_>) -> Result<Draft, PatchError> {
     let stem = case.program.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
-    let (root, sources) = sources(set, case);
-    let changes = insertions(&name, set, &sources)?;
+    let (root, set, sources) = sources(set, case);
+    let changes = insertions(&name, &set, &sources)?;
     let mut patch = String::new();
     let mut language = Language::C;
     let mut texts = Vec::new();
     for (file, insertions) in &changes {
         let text = &sources[file];
-        patch += &unified(&relative(file), text, insertions);
+        patch += &unified(&relative(file, &root), text, insertions);
         language = Language::of(file).unwrap_or(language);
-        let path = std::env::current_dir().unwrap_or_default().join(&root);
-        texts.push((path.join(file), inserted(text, insertions)));
+        texts.push((PathBuf::from(file), inserted(text, insertions)));
     }
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
     let test = regression_test(&TestCase {
@@ -117,27 +116,42 @@ pub fn leave(draft: &Draft, folder: &Path) -> Result<Artefacts, Failure> {
     Ok(artefacts)
 }
 
-/// The files that a set names, as far as they can be read, and the folder that
-/// their names are relative to.
-fn sources(set: &[Expression], case: &Case<'_>) -> (PathBuf, BTreeMap<String, String>) {
-    let sides = set.iter().flat_map(|expression| &expression.sides);
+/// The set with its files by their whole paths, since one file can have several
+/// names; the texts of those that can be read; and the folder that their names are
+/// relative to.
+fn sources(
+    set: &[Expression],
+    case: &Case<'_>,
+) -> (PathBuf, Vec<Expression>, BTreeMap<String, String>) {
+    let here = std::env::current_dir().unwrap_or_default();
     let (mut root, mut sources) = (PathBuf::new(), BTreeMap::new());
+    let mut set = set.to_vec();
+    let sides = set.iter_mut().flat_map(|expression| &mut expression.sides);
     for side in sides {
-        if let Place::Line { file, .. } = side.own_place()
-            && let Some((folder, text)) = source::find(case.program, &case.folders, file)
-        {
-            sources.insert(file.clone(), text);
-            root = folder;
+        let own = side.source.as_mut().unwrap_or(&mut side.at);
+        for place in std::iter::once(own).chain(&mut side.until) {
+            if let Place::Line { file, .. } = place
+                && let Some((folder, text)) = source::find(case.program, &case.folders, file)
+            {
+                if Path::new(file).is_relative() {
+                    root.clone_from(&folder);
+                }
+                let path = here.join(folder).join(&*file);
+                let path = path.canonicalize().unwrap_or(path);
+                *file = path.to_string_lossy().into_owned();
+                sources.insert(file.clone(), text);
+            }
         }
     }
-    (root, sources)
+    (root, set, sources)
 }
 
-/// A file's name for a patch: from the current folder if it lies in it, or else
-/// its whole path.
-fn relative(file: &str) -> String {
+/// A file's name for a patch: from where the patch is applied if it lies there, or
+/// else its whole path.
+fn relative(file: &str, root: &Path) -> String {
     let path = Path::new(file);
-    let here = std::env::current_dir().unwrap_or_default();
+    let here = std::env::current_dir().unwrap_or_default().join(root);
+    let here = here.canonicalize().unwrap_or(here);
     let short = path.strip_prefix(&here).unwrap_or(path);
     short.to_string_lossy().trim_start_matches('/').to_string()
 }
