@@ -293,7 +293,7 @@ fn lines_that_the_user_names_go_together() {
 #[test]
 fn a_long_run_comes_down_to_its_beginnings() {
     let folder = Folder::empty();
-    folder.build("ledger", &[]);
+    folder.build("clerks", &[]);
     let hunt = ["hunt", "--strategy", "slices:20000", "--", "./program"];
     folder.bohr(&hunt).expect(1);
     let report = reduce(&folder, &["--time", "10m"]);
