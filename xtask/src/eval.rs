@@ -9,6 +9,7 @@
 
 mod bounds;
 mod btrigger;
+mod clap;
 mod kept;
 mod lean;
 mod measure;
@@ -34,11 +35,14 @@ use std::time::Instant;
 
 pub const COMMAND: Command = Command {
     name: "eval",
-    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables",
+    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables; --only clap: recorded and solved",
     run,
 };
 
 fn run(arguments: &[String]) -> Result<(), String> {
+    if matches!(arguments, [only, clap] if only == "--only" && clap == "clap") {
+        return clap::evaluate(&build_bohr()?);
+    }
     let settings = Settings::from(arguments)?;
     evaluate(&settings, &build_bohr()?)
 }

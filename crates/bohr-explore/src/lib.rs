@@ -11,6 +11,7 @@ mod atlas;
 pub mod bug_file;
 pub mod check;
 mod closer;
+mod confirm;
 mod distinct;
 mod error;
 pub mod guided;
@@ -38,6 +39,7 @@ mod whole_file;
 
 pub use atlas::{Atlas, Spot};
 pub use closer::{Closer, look_closer};
+pub use confirm::{Confirmation, confirm, object_of_sites};
 pub use distinct::Distinct;
 pub use error::ExploreError;
 pub use knowledge::Knowledge;

@@ -4,7 +4,7 @@
 //! bits of its log answer every question that the code alone leaves open
 //! (`bohr_program::paths` says which, and in what form).
 
-mod stops;
+pub(crate) mod stops;
 #[cfg(test)]
 mod tests;
 mod visits;

@@ -8,6 +8,7 @@
 
 mod code;
 pub mod decode;
+mod encode;
 pub mod file;
 pub mod raw;
 mod recording;
@@ -16,5 +17,6 @@ pub use code::{CodeReader, CodeWriter};
 pub use decode::{
     DecodeError, Execution, Frame, Step, ThreadExecution, choices, execution, visits,
 };
+pub use encode::encode;
 pub use file::{LogFileError, read, write};
 pub use recording::{End, LogKind, Recording, ThreadLog};

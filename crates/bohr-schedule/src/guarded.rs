@@ -8,7 +8,7 @@
 
 use crate::{Decision, Grant, Stop, Strategy, Used, View};
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
-use bohr_event::{ChoiceKind, Operation, ThreadIndex, ThreadPath};
+use bohr_event::{ChoiceKind, EventKind, Operation, ThreadIndex, ThreadPath};
 use serde::{Deserialize, Serialize};
 
 /// The recorded ways.
@@ -76,7 +76,9 @@ impl<'a> Guarded<'a> {
         let (object, site) = (operation.place.object(), operation.place.offset());
         let site = u32::try_from(site).ok().filter(|site| {
             let compared = self.ways.sites.binary_search(site).is_ok();
-            compared && object == self.ways.object && operation.kind.is_access()
+            // A store that waits in a buffer is an access, too.
+            let accesses = operation.kind.is_access() || operation.kind == EventKind::Store;
+            compared && object == self.ways.object && accesses
         });
         let traveller = self.threads.get(thread.position()).copied();
         let next = traveller.and_then(|it| it.way.get(it.passed).copied());

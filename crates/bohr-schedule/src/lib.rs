@@ -38,6 +38,7 @@ mod feedback;
 mod guarded;
 #[cfg(test)]
 mod machine;
+mod ordered;
 mod pct;
 mod plan;
 mod pos;
@@ -59,6 +60,7 @@ mod walk;
 
 pub use feedback::{ReadsFrom, Wish};
 pub use guarded::Ways;
+pub use ordered::{Due, Turns, Until, Wakes};
 pub use plan::{Follow, Plan, Rule};
 pub use preempting::Preemption;
 pub use random::Random;

@@ -6,6 +6,7 @@ use crate::{
     backward::Backward,
     feedback::{Feedback, Wish},
     guarded::{Guarded, Ways},
+    ordered::{Ordered, Turns},
     pct::Pct,
     pos::PartialOrderSampling,
     postponing::Postponing,
@@ -72,6 +73,8 @@ pub enum Rule {
         /// Whether accesses to memory count as points.
         accesses: bool,
     },
+    /// As somebody has computed.
+    Ordered(Turns),
 }
 
 /// A schedule to follow before the rule takes over.
@@ -194,6 +197,7 @@ impl Plan {
                 moments,
             } => Box::new(Seldom::new(seed, *preemptions, moments)),
             Rule::Feedback { seed, wishes } => Box::new(Feedback::new(*seed, wishes)),
+            Rule::Ordered(turns) => Box::new(Ordered::new(turns)),
         };
         match &self.points {
             None => strategy,

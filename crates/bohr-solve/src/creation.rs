@@ -7,12 +7,16 @@ use crate::event::{Action, EventId, Problem};
 pub(crate) struct CreationOrder {
     /// By thread and event: how many events of each thread come before.
     clocks: Vec<Vec<Vec<u32>>>,
+    /// The same of the moment before each event, and of the one behind the last: what a
+    /// join waits for is not in it yet.
+    moments: Vec<Vec<Vec<u32>>>,
 }
 
 impl CreationOrder {
     pub(crate) fn of(problem: &Problem) -> CreationOrder {
         let count = problem.threads.len();
         let mut clocks: Vec<Vec<Vec<u32>>> = vec![Vec::new(); count];
+        let mut moments = clocks.clone();
         let mut now = vec![vec![0u32; count]; count];
         let mut started: Vec<Option<Vec<u32>>> = vec![None; count];
         started[0] = Some(vec![0; count]);
@@ -27,6 +31,7 @@ impl CreationOrder {
                     now[thread] = first;
                 }
                 while let Some(event) = problem.threads[thread].events.get(clocks[thread].len()) {
+                    let before = now[thread].clone();
                     if let Action::Join(child) = event.action
                         && let Some(other) = problem.threads.get(child)
                     {
@@ -36,6 +41,7 @@ impl CreationOrder {
                         let end = now[child].clone();
                         merge(&mut now[thread], &end);
                     }
+                    moments[thread].push(before);
                     clocks[thread].push(now[thread].clone());
                     now[thread][thread] += 1;
                     if let Action::Fork(child) = event.action
@@ -47,7 +53,20 @@ impl CreationOrder {
                 }
             }
         }
-        CreationOrder { clocks }
+        for (moments, now) in moments.iter_mut().zip(now) {
+            moments.push(now);
+        }
+        CreationOrder { clocks, moments }
+    }
+
+    /// Whether an event surely comes before the moment right before another, or behind
+    /// the last of that thread.
+    pub(crate) fn is_before_moment(&self, first: EventId, moment: EventId) -> bool {
+        if first.thread == moment.thread {
+            return first.event < moment.event;
+        }
+        let clock = self.moments[moment.thread].get(moment.event);
+        clock.is_some_and(|clock| clock[first.thread] as usize > first.event)
     }
 
     /// Whether an event surely comes before another.

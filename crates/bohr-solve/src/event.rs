@@ -3,9 +3,9 @@
 
 use crate::memory::Memory;
 use crate::term::{ReadNumber, Scalar, Terms};
-use bohr_event::{MemoryOrder, ThreadPath};
+use bohr_event::{EventKind, MemoryOrder, ThreadPath};
 use bohr_program::{FunctionNumber, InstructionNumber};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +103,32 @@ pub enum Action {
     Fail,
 }
 
+impl Action {
+    /// What the runtime calls it; of accesses, which kind depends on more.
+    #[must_use]
+    pub fn kind(&self) -> Option<EventKind> {
+        Some(match self {
+            Action::Access { .. } | Action::Fail => return None,
+            Action::Fence(_) => EventKind::Fence,
+            Action::Fork(_) => EventKind::Fork,
+            Action::Join(_) => EventKind::Join,
+            Action::Start => EventKind::Start,
+            Action::Exit => EventKind::Exit,
+            Action::Acquire(_) => EventKind::Acquire,
+            Action::Release(_) | Action::Sleep { .. } => EventKind::Release,
+            Action::AcquireShared(_) => EventKind::AcquireShared,
+            Action::ReleaseShared(_) => EventKind::ReleaseShared,
+            Action::Wake { .. } => EventKind::Wait,
+            Action::Signal(_) => EventKind::Signal,
+            Action::Broadcast(_) => EventKind::Broadcast,
+            Action::Post(_) => EventKind::Send,
+            Action::Take(_) => EventKind::Receive,
+            Action::Arrive(_) => EventKind::Arrive,
+            Action::Depart { .. } => EventKind::Depart,
+        })
+    }
+}
+
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -110,8 +136,10 @@ pub struct Event {
     pub action: Action,
     /// Where.
     pub spot: Spot,
-    /// Its number among the operations of its thread, noticed by others or not.
-    pub number: u32,
+    /// Of an access, which of its thread's visits of this spot; else, which of its
+    /// thread's operations of this kind. Counted from 1, noticed by others or
+    /// not; of the main thread, from behind the first creation of a thread on.
+    pub visit: u32,
 }
 
 /// Why something has to hold.
@@ -147,10 +175,6 @@ pub struct Thread {
     pub conditions: Vec<Condition>,
     /// How many of its events surely happened.
     pub certain: usize,
-    /// The numbers of all operations at each spot, in order.
-    pub visits: HashMap<Spot, Vec<u32>>,
-    /// The number of the operation that first created a thread, of the main thread.
-    pub alone_until: u32,
 }
 
 /// All threads, from the moment on at which the first is created.

@@ -8,10 +8,11 @@
 //! 2. [`order::solve`] and [`validate::search`] look for an order of the events under
 //!    which all conditions hold: the one by constraints, the other by trying.
 //! 3. [`check::check`] executes such an order, knowing neither of them.
-//! 4. [`schedule::schedule`] makes of it what the runtime follows.
+//! 4. [`schedule::turns`] makes of it what the runtime follows.
 //!
 //! [`play::play`] is the other use of the executor: programs with threads on known
-//! values, under a schedule of the caller's choice.
+//! values, under a schedule of the caller's choice; [`retrace::retrace`] runs them along
+//! the events of a run under control.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +27,7 @@ mod model;
 pub mod order;
 pub mod path;
 pub mod play;
+pub mod retrace;
 pub mod schedule;
 pub mod symbolic;
 mod synchronisation;

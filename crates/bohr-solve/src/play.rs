@@ -15,7 +15,7 @@ use crate::synchronisation::Synchronisation;
 use crate::term::{Scalar, Terms};
 use bohr_event::ThreadPath;
 use bohr_program::{FunctionNumber, Program};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a played run came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,19 +49,9 @@ pub fn play(
     most_steps: u64,
 ) -> Result<Played, ExecuteError> {
     let code = Code::new(program);
-    let main = program.functions_named("main").next();
-    let main = main.ok_or(ExecuteError::NoMain)?;
-    let mut stage = Stage {
-        code: &code,
-        world: Plain::default(),
-        threads: Vec::new(),
-        paths: vec![ThreadPath::MAIN],
-        children: HashMap::new(),
-    };
-    stage
-        .begin(main, arguments)
-        .map_err(|halt| explain(program, None, halt))?;
-    stage.run(chooser, most_steps, arguments)
+    let arguments = arguments.iter().map(|one| one.as_bytes().to_vec());
+    let arguments: Vec<Vec<u8>> = arguments.collect();
+    Stage::begin(&code, &arguments)?.run(chooser, most_steps, &arguments)
 }
 
 /// Constructors by priority, as `llvm.global_ctors` lists them.
@@ -88,16 +78,35 @@ fn constructors(code: &Code<'_>) -> Step<Vec<FunctionNumber>> {
     Ok(found.into_iter().map(|one| one.1).collect())
 }
 
-struct Stage<'p> {
-    code: &'p Code<'p>,
-    world: Plain,
-    threads: Vec<(Thread<'p>, Option<End>)>,
-    paths: Vec<ThreadPath>,
+/// A program that is being run.
+pub(crate) struct Stage<'p> {
+    pub(crate) code: &'p Code<'p>,
+    pub(crate) world: Plain,
+    pub(crate) threads: Vec<(Thread<'p>, Option<End>)>,
+    pub(crate) paths: Vec<ThreadPath>,
     children: HashMap<usize, u32>,
 }
 
 impl<'p> Stage<'p> {
-    fn begin(&mut self, main: FunctionNumber, arguments: &[&str]) -> Step<()> {
+    pub(crate) fn begin(
+        code: &'p Code<'p>,
+        arguments: &[Vec<u8>],
+    ) -> Result<Stage<'p>, ExecuteError> {
+        let main = code.program.functions_named("main").next();
+        let main = main.ok_or(ExecuteError::NoMain)?;
+        let mut stage = Stage {
+            code,
+            world: Plain::default(),
+            threads: Vec::new(),
+            paths: vec![ThreadPath::MAIN],
+            children: HashMap::new(),
+        };
+        let begun = stage.enter(main, arguments);
+        begun.map_err(|halt| explain(code.program, None, halt))?;
+        Ok(stage)
+    }
+
+    fn enter(&mut self, main: FunctionNumber, arguments: &[Vec<u8>]) -> Step<()> {
         self.world.memory = self.code.memory()?;
         let mut ahead = vec![(main, Vec::new())];
         let constructors = constructors(self.code)?;
@@ -108,11 +117,7 @@ impl<'p> Stage<'p> {
                 .map(|function| (function, Vec::new())),
         );
         let mut thread = Thread::new(self.code, 0, Guide::Choose(Vec::new()), Vec::new(), ahead);
-        let arguments: Vec<Vec<u8>> = arguments
-            .iter()
-            .map(|one| one.as_bytes().to_vec())
-            .collect();
-        thread.prepare(&mut self.world.memory, Some(&arguments))?;
+        thread.prepare(&mut self.world.memory, Some(arguments))?;
         self.threads.push((thread, None));
         Ok(())
     }
@@ -121,7 +126,7 @@ impl<'p> Stage<'p> {
         mut self,
         chooser: &mut dyn Chooser,
         most_steps: u64,
-        arguments: &[&str],
+        arguments: &[Vec<u8>],
     ) -> Result<Played, ExecuteError> {
         let program = self.code.program;
         let mut blocked = Vec::new();
@@ -157,7 +162,7 @@ impl<'p> Stage<'p> {
     }
 
     /// A thread is over; how the process ends, if that ends it.
-    fn over(&mut self, number: usize, end: End) -> Option<Ending> {
+    pub(crate) fn over(&mut self, number: usize, end: End) -> Option<Ending> {
         let (thread, over) = &mut self.threads[number];
         let code = |value: Scalar| Ending::Exited(value.known().unwrap_or(0) as i32 & 0xff);
         let ending = match &end {
@@ -173,7 +178,7 @@ impl<'p> Stage<'p> {
     }
 
     /// Threads that were created begin to exist.
-    fn spawn(&mut self) -> Step<()> {
+    pub(crate) fn spawn(&mut self) -> Step<()> {
         for (parent, number, function, arguments) in std::mem::take(&mut self.world.created) {
             let child = self.children.entry(parent).or_default();
             *child += 1;
@@ -188,7 +193,12 @@ impl<'p> Stage<'p> {
         Ok(())
     }
 
-    fn finish(self, failed: usize, ending: Option<Ending>, arguments: &[&str]) -> Played {
+    pub(crate) fn finish(
+        self,
+        failed: usize,
+        ending: Option<Ending>,
+        arguments: &[Vec<u8>],
+    ) -> Played {
         let threads = self.threads.into_iter().zip(self.paths);
         let threads = threads.map(|((thread, _), path)| {
             let Guide::Choose(steps) = thread.guide else {
@@ -203,10 +213,7 @@ impl<'p> Stage<'p> {
         });
         Played {
             run: Run {
-                arguments: arguments
-                    .iter()
-                    .map(|one| one.as_bytes().to_vec())
-                    .collect(),
+                arguments: arguments.to_vec(),
                 threads: threads.collect(),
                 failed,
                 ending: ending.unwrap_or(Ending::Exited(0)),
@@ -218,7 +225,7 @@ impl<'p> Stage<'p> {
 
 /// A world in which everything is known.
 #[derive(Default)]
-struct Plain {
+pub(crate) struct Plain {
     terms: Terms,
     memory: Memory,
     rules: Synchronisation,
@@ -226,6 +233,54 @@ struct Plain {
     threads: usize,
     created: Vec<(usize, usize, FunctionNumber, Vec<Scalar>)>,
     results: HashMap<usize, Scalar>,
+    /// Of a run that is traced: the accesses that count, and how much each thread has
+    /// done that does.
+    pub(crate) is_seen: Option<HashSet<Spot>>,
+    ticks: HashMap<usize, u32>,
+    expected: HashMap<usize, u32>,
+    pub(crate) current: usize,
+    /// The next store waits; its address in the traced run.
+    pub(crate) buffers_next: Option<u64>,
+    buffers: HashMap<usize, Vec<Waiting>>,
+}
+
+/// A store that waits in its thread's buffer.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// Its address in the traced run.
+    object: u64,
+    address: Scalar,
+    size: u32,
+    value: Scalar,
+}
+
+impl Plain {
+    pub(crate) fn ticks(&self, thread: usize) -> u32 {
+        self.ticks.get(&thread).copied().unwrap_or(0)
+    }
+
+    /// How much a thread has to have done when it has done one thing more.
+    pub(crate) fn expect(&mut self, thread: usize) -> u32 {
+        let expected = self.expected.entry(thread).or_default();
+        *expected += 1;
+        *expected
+    }
+
+    fn tick(&mut self, thread: usize, count: u32) {
+        *self.ticks.entry(thread).or_default() += count;
+    }
+
+    /// The oldest store of a thread to an address is in memory now.
+    pub(crate) fn write_out(&mut self, thread: usize, object: u64) {
+        let waiting = self.buffers.entry(thread).or_default();
+        if let Some(at) = waiting.iter().position(|store| store.object == object) {
+            let store = waiting.remove(at);
+            // It was possible when it was put there.
+            let _ = self
+                .memory
+                .store(&mut self.terms, store.address, store.size, store.value);
+        }
+    }
 }
 
 impl World for Plain {
@@ -233,15 +288,37 @@ impl World for Plain {
         &mut self.terms
     }
 
-    fn begin(&mut self, _: Moment) {}
+    fn begin(&mut self, moment: Moment) {
+        if self
+            .is_seen
+            .as_ref()
+            .is_some_and(|seen| seen.contains(&moment.spot))
+        {
+            self.tick(moment.thread, moment.counts);
+        }
+    }
 
     fn finish(&mut self) {}
 
     fn load(&mut self, address: Scalar, size: u32) -> Step<Scalar> {
+        let waiting = self.buffers.get(&self.current).into_iter().flatten();
+        let own = |store: &&Waiting| store.address == address && store.size == size;
+        if let Some(store) = waiting.rev().find(own) {
+            return Ok(store.value);
+        }
         self.memory.load(&mut self.terms, address, size)
     }
 
     fn store(&mut self, address: Scalar, size: u32, value: Scalar) -> Step<()> {
+        if let Some(object) = self.buffers_next.take() {
+            self.buffers.entry(self.current).or_default().push(Waiting {
+                object,
+                address,
+                size,
+                value,
+            });
+            return Ok(());
+        }
         self.memory.store(&mut self.terms, address, size, value)
     }
 
@@ -254,6 +331,7 @@ impl World for Plain {
             return Err(Halt::Blocked);
         }
         self.rules.happens(moment.thread, &action);
+        self.tick(moment.thread, 1);
         Ok(())
     }
 
@@ -262,18 +340,23 @@ impl World for Plain {
         let Some(function) = function_at(address, usize::MAX) else {
             return not_modelled("a thread that begins nowhere");
         };
+        self.tick(moment.thread, 1);
         self.threads += 1;
         self.created
             .push((moment.thread, self.threads, function, arguments));
         Ok(handle_of(self.threads))
     }
 
-    fn join(&mut self, _: Moment, handle: Scalar) -> Step<Scalar> {
+    fn join(&mut self, moment: Moment, handle: Scalar) -> Step<Scalar> {
         let thread = of_handle(handle.known().unwrap_or(0) as u64);
         match thread.map(|thread| self.results.get(&thread)) {
             None => not_modelled("a join of something that is no thread"),
             Some(None) => Err(Halt::Blocked),
-            Some(Some(result)) => Ok(*result),
+            Some(Some(result)) => {
+                let result = *result;
+                self.tick(moment.thread, 1);
+                Ok(result)
+            }
         }
     }
 

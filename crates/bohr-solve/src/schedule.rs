@@ -1,94 +1,124 @@
-//! An order of events as a schedule that the runtime follows: who runs, and up to
-//! which visit of which place. The runtime has more events than a problem has; what
-//! nobody else can notice was left out of it, so only places are told, and counts of
-//! visits there.
+//! An order of events as turns that the runtime follows: who runs, and up to what.
+//! The runtime has more events than a problem has; what nobody else can notice was
+//! left out of it, so turns end at visits of sites and at operations by their kind
+//! and number, which are the same in both.
 
 use crate::check::Turn;
-use crate::event::{Action, Event, Problem};
-use bohr_event::{Anchor, Place, Schedule, Segment, ThreadPath};
-use bohr_program::Program;
-use std::collections::HashMap;
+use crate::event::{Action, EventId, Problem};
+use bohr_event::ThreadPath;
+use bohr_program::{Program, SiteNumber};
+use bohr_schedule::{Due, Turns, Until, Wakes};
+use std::collections::{BTreeSet, HashMap};
 
-/// More events than a run has: a segment that ends where its thread cannot go on.
-const ON: u64 = 1 << 40;
-
-/// The schedule of an order of events. Segments end at their anchors, whatever
-/// their counts of events say.
+/// The turns of an order of events. `hooked` tells which sites the runtime sees.
 #[must_use]
-pub fn schedule(program: &Program, problem: &Problem, order: &[Turn]) -> Schedule {
-    let mut schedule = Schedule::default();
-    // By thread: the number of its last operation in an earlier segment.
-    let mut before: HashMap<usize, u32> = HashMap::new();
-    before.insert(
-        0,
-        problem.threads.first().map_or(0, |main| main.alone_until),
-    );
-    let mut turns = order.iter().peekable();
-    let mut first = 0;
-    while let Some(turn) = turns.next() {
-        let (thread, event) = acting(problem, turn);
-        let goes_on = turns
-            .peek()
-            .is_some_and(|next| acting(problem, next).0 == thread);
-        first += 1;
-        if goes_on {
-            continue;
-        }
-        let events = std::mem::take(&mut first);
-        let (events, end) = match (turn, event) {
-            (Turn::Commit(_), _) => (events, None),
-            (Turn::Event(id), event) => {
-                let start = before.insert(id.thread, event.number).unwrap_or(0);
-                anchored(program, problem, id.thread, event, start, events)
-            }
-        };
-        schedule.push(Segment {
-            thread,
-            events,
-            end,
-        });
-    }
-    schedule
-}
-
-/// Who acts in a turn, and the event that it is about.
-fn acting<'a>(problem: &'a Problem, turn: &Turn) -> (ThreadPath, &'a Event) {
-    match turn {
-        Turn::Event(id) => (problem.threads[id.thread].path.clone(), problem.event(*id)),
-        Turn::Commit(id) => (
-            problem.threads[id.thread].path.buffer(0),
-            problem.event(*id),
-        ),
-    }
-}
-
-/// Where a segment ends.
-fn anchored(
+pub fn turns(
     program: &Program,
     problem: &Problem,
-    thread: usize,
-    event: &Event,
-    start: u32,
-    events: u64,
-) -> (u64, Option<Anchor>) {
-    match event.action {
-        Action::Fail | Action::Exit => return (ON, None),
-        Action::Start => return (events, None),
-        _ => {}
-    }
-    let site = program.site_at(event.spot.function, event.spot.instruction);
-    let visits = problem.threads[thread].visits.get(&event.spot);
-    let visits = visits.map_or(0, |all| {
-        all.iter()
-            .filter(|number| (start + 1..=event.number).contains(number))
-            .count()
-    });
-    match site {
-        Some(site) => {
-            let place = Place::Site(program.site_id(site));
-            let visits = visits as u32;
-            (events, Some(Anchor { place, visits }))
+    order: &[Turn],
+    hooked: &dyn Fn(SiteNumber) -> bool,
+) -> Turns {
+    let mut turns: Vec<Due> = Vec::new();
+    // Whether the last turn is one that the next of the same thread includes.
+    let mut open = false;
+    // Nobody is asked before there is a second thread.
+    for turn in &order[1.min(order.len())..] {
+        let Some(due) = due(program, problem, turn, hooked) else {
+            continue;
+        };
+        let is_event = matches!(turn, Turn::Event(_));
+        match turns.last_mut() {
+            Some(last) if open && is_event && last.thread == due.thread => *last = due,
+            _ => turns.push(due),
         }
-        None => (events, None),
+        open = is_event;
     }
+    Turns {
+        object: 0,
+        turns,
+        wakes: wakes(problem, order),
+    }
+}
+
+fn path(problem: &Problem, id: EventId) -> ThreadPath {
+    problem.threads[id.thread].path.clone()
+}
+
+/// What a step of an order is about, if the runtime can tell.
+fn due(
+    program: &Program,
+    problem: &Problem,
+    turn: &Turn,
+    hooked: &dyn Fn(SiteNumber) -> bool,
+) -> Option<Due> {
+    let (Turn::Event(id) | Turn::Commit(id)) = *turn;
+    let event = problem.event(id);
+    let number = event.visit;
+    let site = || {
+        let site = program.site_at(event.spot.function, event.spot.instruction);
+        site.filter(|site| hooked(*site)).map(SiteNumber::as_u32)
+    };
+    let until = match (turn, &event.action) {
+        (Turn::Commit(_), _) => Until::Visible {
+            site: site()?,
+            number,
+        },
+        (_, Action::Fail) => Until::End,
+        (_, Action::Access { .. }) => Until::Visit {
+            site: site()?,
+            number,
+        },
+        (_, action) => Until::Kind {
+            kind: action.kind()?,
+            number,
+        },
+    };
+    let thread = path(problem, id);
+    Some(Due { thread, until })
+}
+
+/// Whom each signal wakes, if somebody goes on with it: the waiter that comes next
+/// of those who waited then.
+fn wakes(problem: &Problem, order: &[Turn]) -> Vec<Wakes> {
+    let mut sleepers: HashMap<u64, BTreeSet<usize>> = HashMap::new();
+    let mut signals: HashMap<u64, Vec<(EventId, BTreeSet<usize>)>> = HashMap::new();
+    let mut woken: BTreeSet<usize> = BTreeSet::new();
+    let mut found = Vec::new();
+    let events = order.iter().filter_map(|turn| match turn {
+        Turn::Event(id) => Some(*id),
+        Turn::Commit(_) => None,
+    });
+    for id in events {
+        match &problem.event(id).action {
+            Action::Sleep { condition, .. } => {
+                sleepers.entry(*condition).or_default().insert(id.thread);
+            }
+            Action::Signal(condition) => {
+                let waiting = sleepers.entry(*condition).or_default().clone();
+                signals.entry(*condition).or_default().push((id, waiting));
+            }
+            Action::Broadcast(condition) => {
+                woken.extend(sleepers.remove(condition).unwrap_or_default());
+            }
+            Action::Wake { condition, alone } => {
+                sleepers.entry(*condition).or_default().remove(&id.thread);
+                let signals = signals.entry(*condition).or_default();
+                if !alone && !woken.remove(&id.thread) {
+                    let usable = signals.iter().position(|(_, it)| it.contains(&id.thread));
+                    if let Some((signal, _)) = usable.map(|at| signals.remove(at)) {
+                        found.push(Wakes {
+                            thread: path(problem, signal),
+                            number: problem.event(signal).visit,
+                            waiter: path(problem, id),
+                        });
+                    }
+                }
+                for (_, waiting) in signals {
+                    waiting.remove(&id.thread);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }

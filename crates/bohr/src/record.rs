@@ -1,6 +1,8 @@
 //! `bohr record`: runs a program with real, parallel threads and writes down the
 //! way of each.
 
+mod controlled;
+
 use crate::control::{counter, duration, environment, interruption, model};
 use crate::outcome::{Failure, Outcome};
 use bohr_build::{Cache, Profile};
@@ -49,6 +51,15 @@ pub struct Args {
     /// File that the program reads as its standard input; it has none otherwise.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
+    /// Record runs under control, with store buffers as this memory model has them;
+    /// --until-failure tries as many schedules as it takes.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "sc",
+        conflicts_with = "compare"
+    )]
+    model: bohr_event::MemoryModel,
     /// Exit code of a good run.
     #[arg(long, value_name = "CODE", default_value_t = 0)]
     expect_exit: i32,
@@ -97,11 +108,18 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let output = args.output.clone().unwrap_or_else(|| args.default_output());
     let (recorder, program) = args.recorder(&output)?;
+    let controlled = match args.model.has_buffers() {
+        true => Some(controlled::Controlled::new(args, &recorder)?),
+        false => None,
+    };
     let native = match args.compare {
         true => Some(recorder.time_natively(&go_on)?),
         false => None,
     };
-    let (kept, runs) = record(args, &recorder, &go_on)?;
+    let (kept, runs) = match controlled {
+        Some(controlled) => controlled.record(args, &go_on)?,
+        None => record(args, &recorder, &go_on)?,
+    };
     let Some(recorded) = kept else {
         return Ok(nothing_kept(args, runs, go_on()));
     };

@@ -2,6 +2,7 @@
 //! the program fails the same way, every time.
 
 mod execution;
+mod order;
 
 use crate::control::{duration, environment, signature_tag, target};
 use crate::outcome::{Failure, Outcome};
@@ -33,6 +34,12 @@ pub struct Args {
     /// How the schedule is found.
     #[arg(long, value_enum, default_value = "execution")]
     by: Solver,
+    /// The memory model that the schedule may make use of.
+    #[arg(long, value_name = "MODEL", default_value = "sc")]
+    model: bohr_event::MemoryModel,
+    /// The most preemptions, of the same; they use as few as they can in any case.
+    #[arg(long, value_name = "N")]
+    bound: Option<usize>,
     /// Where to write the bug [default: the log's name with .bohr].
     #[arg(short, long, value_name = "BUG")]
     output: Option<PathBuf>,
@@ -56,6 +63,12 @@ enum Solver {
     /// By runs under control, with more and more preemptions, in which every thread
     /// keeps to the way that it went; the first step aside ends a run.
     Execution,
+    /// By constraints on the order of events, from a symbolic execution of every
+    /// thread along the way that it went.
+    Order,
+    /// From the same symbolic execution, by trying orders with more and more
+    /// preemptions.
+    Validate,
 }
 
 /// Why there is no schedule.
@@ -78,6 +91,40 @@ pub enum SolveError {
     /// The program carries no bundle.
     #[error("the program was not built with bohr")]
     NoModel,
+    /// Code on the way is not modelled, or the way does not fit.
+    #[error(transparent)]
+    Execute(#[from] bohr_solve::ExecuteError),
+    /// A barrier that is not modelled.
+    #[error(transparent)]
+    Barrier(#[from] bohr_solve::order::OddBarrier),
+    /// Runs are not searched for when stores leave their buffers.
+    #[error("`--by execution` does not search for when stores become visible")]
+    Buffers,
+    /// There is no order.
+    #[error(
+        "no order of the recorded events shows the failure: these constraints contradict each other: {groups}"
+    )]
+    Contradiction {
+        /// Which.
+        groups: String,
+    },
+    /// None was found.
+    #[error("no order of the recorded events was found that shows the failure")]
+    Unsolved,
+    /// The program did not follow.
+    #[error(
+        "an order of events was found that leads to {wanted}, but the program that followed {followed} of its {turns} turns did not show that: {came}"
+    )]
+    NotConfirmed {
+        /// The failure.
+        wanted: String,
+        /// What came in its place.
+        came: String,
+        /// How far the program followed.
+        followed: u64,
+        /// How far it had to.
+        turns: u64,
+    },
     /// All schedules were tried.
     #[error(
         "no schedule along the recorded ways shows {wanted}: all {runs} were tried, and {others} failed otherwise"
@@ -107,7 +154,13 @@ pub enum SolveError {
 impl Diagnosis for SolveError {
     fn fault(&self) -> Fault {
         match self {
-            SolveError::NoSchedule { .. } => Fault::Unsupported,
+            SolveError::NoSchedule { .. }
+            | SolveError::Buffers
+            | SolveError::Execute(_)
+            | SolveError::Barrier(_)
+            | SolveError::Contradiction { .. }
+            | SolveError::Unsolved
+            | SolveError::NotConfirmed { .. } => Fault::Unsupported,
             _ => Fault::Input,
         }
     }
@@ -120,6 +173,12 @@ impl Diagnosis for SolveError {
             }
             SolveError::NoFailure => "`bohr record --until-failure` keeps a run that failed",
             SolveError::TooLong { .. } => "give it more --time",
+            SolveError::Buffers => "try `bohr solve --by order`",
+            SolveError::Execute(_)
+            | SolveError::Barrier(_)
+            | SolveError::Contradiction { .. }
+            | SolveError::Unsolved
+            | SolveError::NotConfirmed { .. } => "try `bohr solve --by execution`",
             SolveError::NoSchedule { .. } => {
                 "what the program reads from outside was not recorded: see that it reads the same"
             }
@@ -134,6 +193,8 @@ struct Solved {
     runs: u64,
     accesses: u64,
     seconds: f64,
+    /// What else there is to tell.
+    figures: serde_json::Map<String, serde_json::Value>,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -141,9 +202,13 @@ pub fn run(args: &Args) -> Outcome {
     if !recording.failed() {
         return Err(SolveError::NoFailure.into());
     }
+    if args.by == Solver::Execution && args.model.has_buffers() {
+        return Err(SolveError::Buffers.into());
+    }
     let subject = subject(args, &recording)?;
     let solved = match args.by {
         Solver::Execution => execution::solve(args, &recording, &subject)?,
+        Solver::Order | Solver::Validate => order::solve(args, &recording, &subject)?,
     };
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| args.log.with_extension("bohr"));
@@ -182,17 +247,24 @@ fn subject(args: &Args, recording: &Recording) -> Result<Subject, Failure> {
         return Err(SolveError::NoModel.into());
     }
     subject.models = models;
+    subject.policy.model = args.model;
     subject.oracle.exit_code = recording.good_exit;
     Ok(subject)
+}
+
+/// A solver as it is called.
+fn name(solver: Solver) -> String {
+    let value = clap::ValueEnum::to_possible_value(&solver);
+    value.map_or_else(String::new, |value| value.get_name().to_string())
 }
 
 fn tell(args: &Args, recording: &Recording, solved: &Solved, output: &Path) {
     let schedule = &solved.bug.schedule;
     if args.json {
-        let told = json!({
+        let mut told = json!({
             "solved": true,
-            "by": "execution",
-            "model": "sc",
+            "by": name(args.by),
+            "model": args.model.name(),
             "threads": recording.threads.len(),
             "shared_accesses": solved.accesses,
             "schedules_generated": solved.runs,
@@ -202,6 +274,9 @@ fn tell(args: &Args, recording: &Recording, solved: &Solved, output: &Path) {
             "signature": signature_tag(&solved.bug.signature),
             "bug_file": output,
         });
+        if let Some(told) = told.as_object_mut() {
+            told.extend(solved.figures.clone());
+        }
         println!("{told}");
     }
     eprintln!(

@@ -50,3 +50,95 @@ fn what_cannot_be_solved_is_told() {
     let half = folder.bohr(&["solve", "half.log"]).expect(2);
     assert!(half.messages().contains("truncated"), "{half}");
 }
+
+/// Solves the recorded failure in one way, and replays what comes out.
+fn solve_and_replay(folder: &Folder, by: &str) -> serde_json::Value {
+    let words = [
+        "solve",
+        "--by",
+        by,
+        "--json",
+        "-o",
+        "by.bohr",
+        "program.log",
+    ];
+    let solved = folder.bohr(&words).expect(0).json();
+    assert_eq!(solved["by"], by, "{solved}");
+    let replayed = folder.bohr(&["replay", "--json", "--times", "20", "by.bohr"]);
+    let replayed = replayed.expect(0).json();
+    assert_eq!(replayed["reproduced"], 20, "{by}: {replayed}");
+    solved
+}
+
+#[test]
+fn all_ways_of_solving_come_to_the_same_failure() {
+    for program in ["overdrawn", "tally"] {
+        let folder = Folder::empty();
+        folder.build(program, &[]);
+        record(&folder, &[]);
+        let ways = ["execution", "order", "validate"];
+        let [first, order, tried] = ways.map(|by| solve_and_replay(&folder, by));
+        for other in [&order, &tried] {
+            assert_eq!(first["signature"], other["signature"], "{first} {other}");
+        }
+        // Both use the fewest preemptions there are.
+        assert_eq!(order["bound"], tried["bound"], "{order} {tried}");
+    }
+}
+
+/// The log of the failing run, changed.
+fn change(folder: &Folder, change: impl FnOnce(&mut bohr_log::Recording)) {
+    let bytes = std::fs::read(folder.path("program.log")).expect("a log");
+    let mut recording = bohr_log::read(&bytes).expect("a good log");
+    change(&mut recording);
+    let changed = bohr_log::write(&recording);
+    std::fs::write(folder.path("changed.log"), changed).expect("a file");
+}
+
+#[test]
+fn a_log_of_what_cannot_have_been_is_refused() {
+    let folder = Folder::empty();
+    folder.build("tally", &[]);
+    record(&folder, &[]);
+    // The program ends with 0 or 1.
+    change(&folder, |recording| recording.end = bohr_log::End::Exit(9));
+    let solve = ["solve", "--by", "order", "changed.log"];
+    let other = folder.bohr(&solve).expect(2);
+    assert!(other.messages().contains("contradict"), "{other}");
+    assert!(other.messages().contains("bug"), "{other}");
+    // Nobody waits for a thread that did nothing.
+    change(&folder, |recording| drop(recording.threads.pop()));
+    let fewer = folder.bohr(&solve).expect(2);
+    assert!(fewer.messages().contains("was waited for"), "{fewer}");
+}
+
+/// No native run on x86 shows the second: the runs that are recorded are controlled.
+#[test]
+fn failures_that_take_store_buffers_are_recorded_and_solved() {
+    for model in ["tso", "pso"] {
+        let folder = Folder::empty();
+        folder.build("store_buffers", &[]);
+        let record = [
+            "record",
+            "--model",
+            model,
+            "--until-failure",
+            "--runs",
+            "2000",
+        ];
+        folder
+            .bohr(&[&record[..], &["--", "./program"]].concat())
+            .expect(1);
+        for by in ["order", "validate"] {
+            let words = ["solve", "--by", by, "--model", model, "-o", "by.bohr"];
+            folder
+                .bohr(&[&words[..], &["program.log"]].concat())
+                .expect(0);
+            let replayed = folder.bohr(&["replay", "--json", "--times", "20", "by.bohr"]);
+            assert_eq!(replayed.expect(0).json()["reproduced"], 20, "{by}, {model}");
+        }
+        // Without buffers there is no such run.
+        let refused = folder.bohr(&["solve", "--by", "order", "program.log"]);
+        assert!(refused.expect(2).messages().contains("contradict"));
+    }
+}

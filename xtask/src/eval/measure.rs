@@ -65,6 +65,9 @@ pub struct Measured {
     pub recorded: Option<Option<Recorded>>,
     /// What `bohr break from --json` printed.
     pub broken: Option<Value>,
+    /// What `bohr solve --json` printed of a recorded failure, by the way of solving.
+    #[serde(default)]
+    pub solved: Option<Value>,
     /// Runs of the fixed twin, all of them good.
     pub twin_runs: Option<u64>,
     /// What went wrong, by part.

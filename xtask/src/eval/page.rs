@@ -46,7 +46,14 @@ pub fn json(settings: &Settings, results: &[Measured]) -> Value {
 }
 
 pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
-    let mut text = format!("# Evaluation\n\n{}\n", heading(settings));
+    let heading = heading(settings);
+    let sections = sections(tables, &origin(settings));
+    format!("# Evaluation\n\n{heading}\n{sections}\n{MISSING}\n")
+}
+
+/// Tables that have rows, one under the other, each with where it comes from.
+pub fn sections(tables: &[Table], origin: &str) -> String {
+    let mut text = String::new();
     for table in tables.iter().filter(|table| !table.rows.is_empty()) {
         let line = |cells: &[String]| {
             let cells = cells.iter().map(|cell| cell.replace('|', "\\|"));
@@ -58,9 +65,8 @@ pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
         table.rows.iter().for_each(|row| text.push_str(&line(row)));
         let notes = table.notes.iter().map(|note| format!("\n{note}\n"));
         text.extend(notes);
-        text.push_str(&format!("\n{}\n", origin(settings)));
+        text.push_str(&format!("\n{origin}\n"));
     }
-    text.push_str(&format!("\n{MISSING}\n"));
     text
 }
 

@@ -9,9 +9,8 @@ use crate::error::ExploreError;
 use crate::race;
 use crate::ran::Ran;
 use crate::server::{Server, Voice};
-use crate::strategy_name::StrategyName;
 use crate::subject::Subject;
-use crate::verdict::{Verdict, judge};
+use crate::verdict::judge;
 use bohr_event::control::{Checkpoints, Detailing, Job};
 use bohr_schedule::Plan;
 use std::ops::ControlFlow;
@@ -239,36 +238,11 @@ impl Desk<'_> {
                     lost,
                 });
             }
-            finished
-                .bugs
-                .push(self.bug(batch.strategy, report, verdict));
+            let strategy = batch.strategy.to_string();
+            let bug = Bug::of_run(self.subject, &self.atlas, &strategy, report, verdict);
+            finished.bugs.push(bug);
             self.agenda.failed(run);
         }
         Ok(())
-    }
-
-    fn bug(&self, strategy: StrategyName, report: &Ran, verdict: Verdict) -> Bug {
-        let subject = self.subject;
-        Bug {
-            writer: env!("CARGO_PKG_VERSION").to_string(),
-            program: subject.target.identity.clone(),
-            invocation: subject.invocation.without_secrets(),
-            oracle: subject.oracle.clone(),
-            policy: subject.policy,
-            limits: subject.limits,
-            strategy: strategy.to_string(),
-            seed: report.seed,
-            signature: verdict.signature,
-            message: verdict.message,
-            printed: String::new(),
-            threads: verdict.threads,
-            thread_count: report.threads,
-            events: report.events,
-            schedule: self.atlas.outward(&report.schedule()),
-            sources: Vec::new(),
-            reduced: None,
-            provisional: None,
-            simplified: None,
-        }
     }
 }

@@ -3,7 +3,7 @@
 use super::walk::{self, Listener};
 use super::{DecodeError, Step, plan};
 use crate::Recording;
-use bohr_event::ThreadPath;
+use bohr_event::{EventKind, ThreadPath};
 use bohr_program::{FunctionNumber, InstructionNumber, Program, SiteNumber};
 use cranelift_entity::EntityRef;
 use std::ops::Range;
@@ -16,6 +16,8 @@ struct Visits<'p> {
     program: &'p Program,
     wanted: &'p dyn Fn(SiteNumber) -> bool,
     sites: Vec<SiteNumber>,
+    /// Whether other threads may be there.
+    forked: bool,
 }
 
 impl Listener for Visits<'_> {
@@ -31,12 +33,18 @@ impl Listener for Visits<'_> {
         for instruction in instructions.map(InstructionNumber::new) {
             let site = self.program.site_at(function, instruction);
             self.sites.extend(site.filter(|site| (self.wanted)(*site)));
+            let kind = site.map(|site| self.program.sites[site].kind());
+            if !self.forked && kind == Some(EventKind::Fork) {
+                self.forked = true;
+                self.sites.clear();
+            }
         }
     }
 }
 
 /// The wanted sites that every thread came by, in its order, up to where it was
-/// when its log ended; from `main` on.
+/// when its log ended; of the main thread, from its first creation of a thread on, if
+/// there is one: before that no schedule decides anything.
 ///
 /// # Errors
 /// If the log is of another program, or a path makes no sense.
@@ -51,6 +59,7 @@ pub fn visits(
             program,
             wanted,
             sites: Vec::new(),
+            forked: log.thread != ThreadPath::MAIN,
         };
         walk::thread(program, &paths, &log.thread, &log.path, &mut visits)?;
         Ok((log.thread.clone(), visits.sites))

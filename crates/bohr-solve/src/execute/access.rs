@@ -17,14 +17,23 @@ impl Thread<'_> {
             thread: self.number,
             spot: self.spot(),
             order,
-            counts: false,
+            counts: 0,
+        }
+    }
+
+    /// The same of a function of the library that the runtime sees so many operations
+    /// of, if it touches anything.
+    pub(super) fn seen(&self, operations: u32, length: Option<u64>) -> Moment {
+        Moment {
+            counts: if length == Some(0) { 0 } else { operations },
+            ..self.moment(MemoryOrder::Plain)
         }
     }
 
     /// The same of an instruction that accesses memory.
     fn operation(&self, order: MemoryOrder) -> Moment {
         Moment {
-            counts: true,
+            counts: 1,
             ..self.moment(order)
         }
     }

@@ -4,7 +4,6 @@ use super::thread::Thread;
 use super::{Step, World, not_modelled};
 use crate::datum::Datum;
 use crate::term::{Operator, Scalar};
-use bohr_event::MemoryOrder;
 use bohr_program::external::{self, ArgumentIndex, Outcome};
 use bohr_program::interpret::arithmetic::Number;
 use bohr_program::{BinaryOperator, Call, Type, TypeNumber};
@@ -23,14 +22,14 @@ impl Thread<'_> {
         match (words.as_slice(), arguments) {
             (["memcpy" | "memmove", ..], [to, from, length, ..]) => {
                 let length = self.known(length, "a length")?;
-                world.begin(self.moment(MemoryOrder::Plain));
+                world.begin(self.seen(2, Some(length)));
                 let done = self.copy(world, to.scalar(), from.scalar(), length);
                 world.finish();
                 done.map(|()| Datum::NOTHING)
             }
             (["memset", ..], [to, byte, length, ..]) => {
                 let length = self.known(length, "a length")?;
-                world.begin(self.moment(MemoryOrder::Plain));
+                world.begin(self.seen(1, Some(length)));
                 let done = self.fill(world, to.scalar(), byte.scalar(), length);
                 world.finish();
                 done.map(|()| Datum::NOTHING)

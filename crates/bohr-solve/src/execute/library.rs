@@ -89,6 +89,9 @@ impl<'p> Thread<'p> {
         if let Some(result) = self.about_text(world, name, arguments)? {
             return Ok(Some(result));
         }
+        if let Some(result) = self.about_formats(world, name, arguments)? {
+            return Ok(Some(result));
+        }
         match name {
             "abort" | "__assert_fail" | "__assert" | "_ZSt9terminatev" | "__stack_chk_fail"
             | "__cxa_pure_virtual" => Err(Halt::Ended(End::Aborted)),

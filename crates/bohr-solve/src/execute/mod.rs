@@ -13,6 +13,7 @@ mod access;
 mod call;
 mod compute;
 mod constant;
+mod format;
 mod guide;
 mod intrinsic;
 mod library;
@@ -85,9 +86,9 @@ pub(crate) struct Moment {
     pub(crate) spot: Spot,
     /// The memory order of an atomic access.
     pub(crate) order: MemoryOrder,
-    /// Whether it is an operation of its own, and not a part of what a function of the
-    /// library does.
-    pub(crate) counts: bool,
+    /// How many operations of its own it is; none, if it is a part of what a function
+    /// of the library does that nobody sees.
+    pub(crate) counts: u32,
 }
 
 /// Memory, and the other threads.
@@ -118,6 +119,19 @@ pub(crate) trait World {
 
     /// Something has to be 1 for the thread to go where it goes.
     fn demand(&mut self, spot: Spot, holds: Scalar) -> Step<()>;
+
+    /// An address as a number, if it can only be one that the thread can go on with.
+    fn settle(&mut self, spot: Spot, address: Scalar) -> Step<Scalar> {
+        let _ = spot;
+        Ok(address)
+    }
+
+    /// Whether an operation on something at an unknown address may be left out for now:
+    /// the next execution will know more.
+    fn puts_off(&mut self, spot: Spot, what: &str) -> bool {
+        let _ = (spot, what);
+        false
+    }
 
     /// How many have to come to a barrier.
     fn set_barrier(&mut self, barrier: u64, count: u32);

@@ -6,7 +6,6 @@ use super::thread::Thread;
 use super::{Step, World, not_modelled};
 use crate::datum::Datum;
 use crate::term::Scalar;
-use bohr_event::MemoryOrder;
 use std::cmp::Ordering;
 
 /// A comparison as C returns it.
@@ -24,7 +23,12 @@ impl Thread<'_> {
         let name = name
             .strip_suffix("_chk")
             .map_or(name, |name| name.trim_start_matches("__"));
-        world.begin(self.moment(MemoryOrder::Plain));
+        let length = match name {
+            "memcpy" | "memmove" | "mempcpy" | "memset" | "memcmp" | "bcmp" | "strncmp"
+            | "strncpy" => self.known(&arguments[2], "a length").ok(),
+            _ => None,
+        };
+        world.begin(self.seen(operations(name), length));
         let result = self.text(world, name, arguments);
         world.finish();
         result
@@ -134,8 +138,24 @@ impl Thread<'_> {
     }
 }
 
+/// As how many operations the runtime sees a function.
+fn operations(name: &str) -> u32 {
+    match name {
+        "memset" | "bzero" | "explicit_bzero" | "strlen" | "strnlen" | "strchr" | "strdup"
+        | "atoi" | "atol" | "atoll" | "strtol" | "strtoll" | "__isoc23_strtol" => 1,
+        "memcpy" | "memmove" | "mempcpy" | "memcmp" | "bcmp" | "strcmp" | "strncmp" | "strcpy"
+        | "stpcpy" | "strncpy" | "strcat" => 2,
+        _ => 0,
+    }
+}
+
 /// Bytes that have to be known: so many, or up to a zero.
-fn bytes(world: &mut dyn World, from: Scalar, limit: u64, to_zero: bool) -> Step<Vec<u8>> {
+pub(super) fn bytes(
+    world: &mut dyn World,
+    from: Scalar,
+    limit: u64,
+    to_zero: bool,
+) -> Step<Vec<u8>> {
     let mut all = Vec::new();
     while (all.len() as u64) < limit {
         let at = plus(world, from, all.len() as u64)?;

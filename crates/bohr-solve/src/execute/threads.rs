@@ -48,10 +48,14 @@ impl Thread<'_> {
         arguments: &[Datum],
         input: Option<&Input>,
     ) -> Step<Option<Datum>> {
-        let object = || match arguments.first() {
-            Some(first) => self.known(first, "a lock or condition at an address"),
-            None => Ok(0),
-        };
+        let mut addresses = Vec::new();
+        for index in named_by(name) {
+            match self.address(world, &arguments[*index])? {
+                Some(address) => addresses.push(address),
+                None => return DONE,
+            }
+        }
+        let object = || addresses.first().copied().unwrap_or(0);
         match name {
             _ if QUIET.contains(&name) => DONE,
             "pthread_create" => {
@@ -74,37 +78,37 @@ impl Thread<'_> {
             }
             "pthread_self" => Ok(Some(handle_of(self.number).into())),
             "pthread_mutex_lock" | "pthread_spin_lock" | "pthread_rwlock_wrlock" => {
-                let lock = object()?;
+                let lock = object();
                 self.acquire(world, lock, false)?;
                 DONE
             }
             "pthread_rwlock_rdlock" => {
-                let lock = object()?;
+                let lock = object();
                 self.acquire(world, lock, true)?;
                 DONE
             }
             "pthread_mutex_trylock" | "pthread_spin_trylock" | "pthread_rwlock_trywrlock" => {
-                let lock = object()?;
+                let lock = object();
                 self.try_acquire(world, lock, input)
             }
             "pthread_mutex_unlock" | "pthread_spin_unlock" | "pthread_rwlock_unlock" => {
-                let lock = object()?;
+                let lock = object();
                 self.release(world, lock)?;
                 DONE
             }
             "pthread_cond_signal" | "_ZNSt18condition_variable10notify_oneEv" => {
-                let condition = object()?;
+                let condition = object();
                 self.act(world, Action::Signal(condition))?;
                 DONE
             }
             "pthread_cond_broadcast" | "_ZNSt18condition_variable10notify_allEv" => {
-                let condition = object()?;
+                let condition = object();
                 self.act(world, Action::Broadcast(condition))?;
                 DONE
             }
             "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => {
-                let condition = object()?;
-                let lock = self.known(&arguments[1], "a lock at an address")?;
+                let condition = object();
+                let lock = addresses[1];
                 let result = match (name, input, &self.guide) {
                     ("pthread_cond_wait", ..) | (_, None, Guide::Choose(_)) => 0,
                     (_, Some(input), _) => input.result & 0xffff_ffff,
@@ -114,20 +118,22 @@ impl Thread<'_> {
                 Ok(Some(result.into()))
             }
             "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE" => {
-                let condition = object()?;
+                let condition = object();
                 let lock = world.load(arguments[1].scalar(), 8)?;
-                let lock = self.known(&lock.into(), "a lock at an address")?;
+                let Some(lock) = self.address(world, &lock.into())? else {
+                    return DONE;
+                };
                 self.wait(world, condition, lock, false)?;
                 DONE
             }
             "pthread_barrier_init" => {
-                let barrier = object()?;
+                let barrier = object();
                 let count = self.known(&arguments[2], "the number of a barrier's threads")?;
                 world.set_barrier(barrier, count as u32);
                 DONE
             }
             "pthread_barrier_wait" => {
-                let barrier = object()?;
+                let barrier = object();
                 let count = world.barrier(barrier);
                 self.in_turn(
                     world,
@@ -136,18 +142,18 @@ impl Thread<'_> {
                 Ok(Some(input.map_or(0, |input| input.result).into()))
             }
             "sem_init" => {
-                let semaphore = object()?;
+                let semaphore = object();
                 let value = self.known(&arguments[2], "the value of a semaphore")?;
                 world.set_semaphore(semaphore, value);
                 DONE
             }
             "sem_wait" => {
-                let semaphore = object()?;
+                let semaphore = object();
                 self.act(world, Action::Take(semaphore))?;
                 DONE
             }
             "sem_post" => {
-                let semaphore = object()?;
+                let semaphore = object();
                 self.act(world, Action::Post(semaphore))?;
                 DONE
             }
@@ -169,6 +175,16 @@ impl Thread<'_> {
                 DONE
             }
             _ => Ok(None),
+        }
+    }
+
+    /// The address of a lock or a condition; nothing, if that is put off.
+    fn address(&mut self, world: &mut dyn World, value: &Datum) -> Step<Option<u64>> {
+        const WHAT: &str = "a lock or condition at an address that depends on what others wrote";
+        match world.settle(self.spot(), value.scalar())? {
+            Scalar::Known(address) => Ok(Some(address as u64)),
+            Scalar::Term(_) if world.puts_off(self.spot(), WHAT) => Ok(None),
+            Scalar::Term(_) => not_modelled(WHAT),
         }
     }
 
@@ -242,8 +258,13 @@ impl Thread<'_> {
     }
 
     fn release(&mut self, world: &mut dyn World, lock: u64) -> Step<()> {
+        const WHAT: &str = "a lock that is given back by a thread that does not hold it";
+        let spot = self.spot();
         let Some((depth, shared)) = self.held.get_mut(&lock) else {
-            return not_modelled("a lock that is given back by a thread that does not hold it");
+            return match world.puts_off(spot, WHAT) {
+                true => Ok(()),
+                false => not_modelled(WHAT),
+            };
         };
         *depth -= 1;
         if *depth > 0 {
@@ -255,6 +276,26 @@ impl Thread<'_> {
         };
         self.held.remove(&lock);
         self.act(world, action)
+    }
+}
+
+/// The arguments that name what a function is about, by their positions.
+fn named_by(name: &str) -> &'static [usize] {
+    match name {
+        "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => &[0, 1],
+        "pthread_create" | "pthread_join" | "pthread_exit" | "pthread_self" => &[],
+        _ if QUIET.contains(&name) => &[],
+        _ if name.starts_with("pthread_mutex_")
+            || name.starts_with("pthread_spin_")
+            || name.starts_with("pthread_rwlock_")
+            || name.starts_with("pthread_cond_")
+            || name.starts_with("pthread_barrier_")
+            || name.starts_with("sem_")
+            || name.starts_with("_ZNSt18condition_variable") =>
+        {
+            &[0]
+        }
+        _ => &[],
     }
 }
 

@@ -26,7 +26,9 @@ use bohr_event::MemoryModel;
 use encode::Choices;
 use graph::Graph;
 use linear::{Kind, Lemma, Part, exclusion};
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use theory::{Consistency, Groups, Meaning, Outcome, positive};
 use values::Values;
 
@@ -103,7 +105,7 @@ pub fn solve(
     let chains = Chains::of(problem, model);
     let choices = Choices::of(problem, &chains)?;
     let values = Values::of(problem, &choices);
-    let mut search = match Search::new(problem, model, chains, choices, values) {
+    let mut search = match Search::new(problem, model, chains, choices, values, go_on) {
         Ok(search) => search,
         Err(groups) => {
             return Ok(Solved {
@@ -121,7 +123,7 @@ pub fn solve(
     let mut last = None;
     for bound in steps.chain(beyond) {
         last = bound;
-        answer = search.with_bound(bound, go_on);
+        answer = search.with_bound(bound);
         let exhausted =
             matches!(&answer, Answer::None(groups) if !groups.contains(&Group::Switches));
         if exhausted || !matches!(answer, Answer::None(_)) {
@@ -164,6 +166,7 @@ impl<'a> Search<'a> {
         mut chains: Chains,
         choices: Choices,
         values: Values,
+        go_on: &'a dyn Fn() -> bool,
     ) -> Result<Search<'a>, Vec<Group>> {
         chains.fixed.extend(choices.barriers.iter().copied());
         let graph = Graph::of(&chains).map_err(|_| vec![Group::MemoryOrder])?;
@@ -171,6 +174,9 @@ impl<'a> Search<'a> {
             return Err(vec![Group::Path, Group::Bug]);
         }
         let mut solver = BasicSolver::default();
+        let stop = Rc::new(Cell::new(false));
+        let told = stop.clone();
+        solver.cb_mut().set_stop(move || told.get());
         let mut meanings = Vec::new();
         let mut plain = || {
             meanings.push(Meaning::Plain);
@@ -199,6 +205,8 @@ impl<'a> Search<'a> {
                 seen: 0,
                 levels: Vec::new(),
                 conflicts: 0,
+                go_on,
+                stop,
             },
             model,
             orders: HashMap::new(),
@@ -421,7 +429,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks for an order with at most so many preemptions.
-    fn with_bound(&mut self, bound: Option<usize>, go_on: &dyn Fn() -> bool) -> Answer {
+    fn with_bound(&mut self, bound: Option<usize>) -> Answer {
         let groups = self.theory.groups;
         let mut assumed = vec![
             groups.path,
@@ -434,7 +442,7 @@ impl<'a> Search<'a> {
             .map(|more| !*more);
         assumed.extend(limit);
         loop {
-            if !go_on() {
+            if !(self.theory.go_on)() {
                 return Answer::Unknown;
             }
             self.theory.outcome = Outcome::Nothing;

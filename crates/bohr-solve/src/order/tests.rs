@@ -86,11 +86,10 @@ impl Maker {
             function: EntityRef::new(0),
             instruction: EntityRef::new(0),
         };
-        let number = 1;
         self.problem.threads[thread].events.push(Event {
             action,
             spot,
-            number,
+            visit: 1,
         });
     }
 

@@ -9,7 +9,9 @@ use crate::check::Turn;
 use crate::event::{Demand, EventId, Problem};
 use crate::model::{Chains, NodeNumber};
 use batsat::{Lit, Theory, TheoryArg, Var, lbool};
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What a variable stands for.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +63,9 @@ pub(crate) struct Consistency<'a> {
     pub(crate) seen: usize,
     pub(crate) levels: Vec<(usize, graph::Mark, values::Mark)>,
     pub(crate) conflicts: u64,
+    /// Whether the caller still wants to wait, and what the search is told if not.
+    pub(crate) go_on: &'a dyn Fn() -> bool,
+    pub(crate) stop: Rc<Cell<bool>>,
 }
 
 impl Consistency<'_> {
@@ -181,6 +186,9 @@ impl Theory for Consistency<'_> {
     }
 
     fn partial_check(&mut self, acts: &mut TheoryArg<'_>) {
+        if !(self.go_on)() {
+            self.stop.set(true);
+        }
         while let Some(literal) = acts.model().get(self.seen).copied() {
             if let Err(blame) = self.take(literal) {
                 self.conflicts += 1;

@@ -8,11 +8,18 @@ use crate::event::{Action, EventId, Problem};
 use crate::term::Scalar;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// Writes to a word up to which its reads are looked at one by one.
+const MOST_WRITES: usize = 64;
+
+/// Values of a read that are kept.
+const MOST_VALUES: usize = 8;
+
 /// An access that others may notice.
 #[derive(Clone, Debug)]
 pub(super) struct Touch {
     pub(super) thread: usize,
-    pub(super) address: Scalar,
+    /// The few addresses that it may be at, if they are known.
+    pub(super) places: Option<Vec<u64>>,
     pub(super) size: u32,
     pub(super) writes: bool,
     /// Base and size of the object, if it is known.
@@ -33,22 +40,27 @@ pub(super) struct Knowledge {
     /// Words by address, divided by eight; `None` until the first execution.
     words: Option<HashMap<u64, Word>>,
     /// Somebody writes where nobody knows.
-    wild: bool,
+    pub(super) wild: bool,
+    /// Wild writes are taken to miss everything, for as long as there are any.
+    hopeful: bool,
     /// Threads that read where nobody knows.
     wild_readers: Vec<usize>,
     resolved: HashMap<(usize, u32), Scalar>,
+    /// What reads can give, if that is few numbers.
+    possible: HashMap<(usize, u32), Vec<u128>>,
     results: BTreeMap<usize, Scalar>,
 }
 
 impl Knowledge {
     /// Whether a thread's access of these bytes can be noticed by nobody.
     pub(super) fn is_quiet(&self, thread: usize, address: u64, size: u64, writes: bool) -> bool {
-        let Some(words) = self.words.as_ref().filter(|_| !self.wild) else {
+        let Some(words) = self.words.as_ref().filter(|_| self.hopeful || !self.wild) else {
             return false;
         };
-        let others_read = self.wild_readers.iter().any(|reader| *reader != thread);
+        let others_read = !self.hopeful && self.wild_readers.iter().any(|reader| *reader != thread);
         (address >> 3..=(address + size.max(1) - 1) >> 3).all(|word| match words.get(&word) {
-            None => true,
+            // Of those who touch what nobody knows, some may touch this.
+            None => !(self.hopeful && self.wild),
             Some(word) => {
                 let alone = word.by == Some(thread) && !others_read;
                 alone || !word.written && !writes
@@ -61,6 +73,32 @@ impl Knowledge {
         self.resolved.get(&(thread, number)).copied()
     }
 
+    /// Whether what was known before an execution is what it teaches, too.
+    pub(super) fn supports(&self, before: &Knowledge) -> bool {
+        let same = self.words == before.words && self.results == before.results;
+        let known =
+            |(read, value): (&(usize, u32), &Scalar)| self.resolved.get(read) == Some(value);
+        let few = |(read, values): (&(usize, u32), &Vec<u128>)| {
+            let now = self.possible.get(read);
+            now.is_some_and(|now| now.iter().all(|value| values.contains(value)))
+        };
+        same && before.resolved.iter().all(known) && before.possible.iter().all(few)
+    }
+
+    /// What is learnt and then not any more is not learnt again: `lost` grows by it.
+    pub(super) fn forget(&mut self, before: &Knowledge, lost: &mut HashSet<(usize, u32)>) {
+        let is_gone = |(read, value): (&(usize, u32), &Scalar)| {
+            (self.resolved.get(read) != Some(value)).then_some(*read)
+        };
+        lost.extend(before.resolved.iter().filter_map(is_gone));
+        self.resolved.retain(|read, _| !lost.contains(read));
+    }
+
+    /// The few values that a read can give.
+    pub(super) fn possible(&self, thread: usize, number: u32) -> Option<&[u128]> {
+        self.possible.get(&(thread, number)).map(Vec::as_slice)
+    }
+
     /// What a thread's routine returned.
     pub(super) fn result(&self, thread: usize) -> Scalar {
         self.results
@@ -70,11 +108,14 @@ impl Knowledge {
     }
 }
 
-/// What an execution teaches.
-pub(super) fn learn(problem: &Problem, shared: &Shared<'_>, before: &Knowledge) -> Knowledge {
+/// What an execution teaches. If `hopeful`, writes through pointers of which nothing is
+/// known are taken to miss everything; what is learnt so holds if in the end there are
+/// no such writes: the first read that gave something else would have to come behind
+/// another one that did.
+pub(super) fn learn(problem: &Problem, shared: &Shared<'_>, hopeful: bool) -> Knowledge {
     let mut knowledge = Knowledge {
         words: Some(HashMap::new()),
-        resolved: before.resolved.clone(),
+        hopeful,
         // What a routine returns is of use to the next execution if it is a number.
         results: shared
             .results
@@ -88,7 +129,17 @@ pub(super) fn learn(problem: &Problem, shared: &Shared<'_>, before: &Knowledge) 
         knowledge.note(touch);
     }
     let order = CreationOrder::of(problem);
-    let writes = Writes::of(problem);
+    let writes = Writes::of(problem, shared, hopeful);
+    let mut read = |id: EventId, origin: (usize, u32), address: u64, size: u32| {
+        let first = shared.initial.known(address, size);
+        let Some(values) = writes.values(&order, id, address, size, first) else {
+            return;
+        };
+        if let [only] = values[..] {
+            knowledge.resolved.insert(origin, Scalar::Known(only));
+        }
+        knowledge.possible.insert(origin, values);
+    };
     for (id, event) in problem.events() {
         let Action::Access { reads, .. } = &event.action else {
             continue;
@@ -97,11 +148,18 @@ pub(super) fn learn(problem: &Problem, shared: &Shared<'_>, before: &Knowledge) 
             let Scalar::Known(address) = piece.address else {
                 continue;
             };
-            let first = shared.initial.known(address as u64, piece.size);
-            let found = writes.only_value(&order, id, address as u64, piece.size, first);
-            if let (Some(value), Some(origin)) = (found, shared.origins.get(&piece.read)) {
-                knowledge.resolved.insert(*origin, value);
+            if let Some(origin) = shared.origins.get(&piece.read) {
+                read(id, *origin, address as u64, piece.size);
             }
+        }
+    }
+    for known in &shared.resolved {
+        let id = EventId {
+            thread: known.origin.0,
+            event: known.event,
+        };
+        if let Scalar::Known(address) = known.address {
+            read(id, known.origin, address as u64, known.size);
         }
     }
     knowledge
@@ -109,20 +167,23 @@ pub(super) fn learn(problem: &Problem, shared: &Shared<'_>, before: &Knowledge) 
 
 impl Knowledge {
     fn note(&mut self, touch: &Touch) {
-        let (start, size) = match (touch.address, touch.object) {
-            (Scalar::Known(address), _) => (address as u64, touch.size.into()),
-            (Scalar::Term(_), Some((base, size))) => (base, size),
-            (Scalar::Term(_), None) if touch.writes => {
-                self.wild = true;
-                return;
+        match (&touch.places, touch.object) {
+            (Some(places), _) => {
+                for place in places {
+                    self.note_range(touch, *place, touch.size.into());
+                }
             }
-            (Scalar::Term(_), None) => {
+            (None, Some((base, size))) => self.note_range(touch, base, size),
+            (None, None) if touch.writes => self.wild = true,
+            (None, None) => {
                 if !self.wild_readers.contains(&touch.thread) {
                     self.wild_readers.push(touch.thread);
                 }
-                return;
             }
-        };
+        }
+    }
+
+    fn note_range(&mut self, touch: &Touch, start: u64, size: u64) {
         let words = self.words.get_or_insert_default();
         for word in start >> 3..=(start + size.max(1) - 1) >> 3 {
             let known = words.entry(word).or_insert(Word {
@@ -143,6 +204,8 @@ struct Written {
     address: u64,
     size: u32,
     value: Scalar,
+    /// Whether it is there in any case.
+    sure: bool,
 }
 
 /// All writes by the words that they touch.
@@ -155,7 +218,7 @@ struct Writes {
 }
 
 impl Writes {
-    fn of(problem: &Problem) -> Writes {
+    fn of(problem: &Problem, shared: &Shared<'_>, hopeful: bool) -> Writes {
         let mut writes = Writes {
             all: Vec::new(),
             by_word: HashMap::new(),
@@ -173,11 +236,24 @@ impl Writes {
                         address: address as u64,
                         size: piece.size,
                         value: piece.value,
+                        sure: true,
                     }),
                     Scalar::Term(_) => {
+                        if let Some(Some(places)) = shared.places.get(&piece.address) {
+                            for address in places {
+                                writes.add(Written {
+                                    id,
+                                    address: *address,
+                                    size: piece.size,
+                                    value: piece.value,
+                                    sure: false,
+                                });
+                            }
+                            continue;
+                        }
                         match problem.initial.object_of(&problem.terms, piece.address) {
                             Some((base, size)) => writes.unknown_in.push((base, base + size)),
-                            None => writes.unknown = true,
+                            None => writes.unknown |= !hopeful,
                         }
                     }
                 }
@@ -194,49 +270,62 @@ impl Writes {
         self.all.push(written);
     }
 
-    /// The value that a read gives, whatever the order, if there is only one.
-    fn only_value(
+    /// The values that a read can give, whatever the order, if they are few and known.
+    fn values(
         &self,
         order: &CreationOrder,
         read: EventId,
         address: u64,
         size: u32,
         initial: Option<Scalar>,
-    ) -> Option<Scalar> {
+    ) -> Option<Vec<u128>> {
         let end = address + u64::from(size);
         let inside = |range: &(u64, u64)| range.0 < end && address < range.1;
         if self.unknown || self.unknown_in.iter().any(inside) {
             return None;
         }
         let words = (address >> 3..=(end - 1) >> 3).filter_map(|word| self.by_word.get(&word));
+        if words.clone().map(Vec::len).sum::<usize>() > MOST_WRITES {
+            return None;
+        }
+        let comes_later = |write: EventId| match write.thread == read.thread {
+            true => write.event >= read.event,
+            false => order.is_before(read, write),
+        };
         let near: HashSet<usize> = words.flatten().copied().collect();
         let near: Vec<&Written> = near
             .into_iter()
             .map(|index| &self.all[index])
             .filter(|write| write.address < end && address < write.address + u64::from(write.size))
-            .filter(|write| write.id != read && !order.is_before(read, write.id))
+            .filter(|write| !comes_later(write.id))
             .collect();
         let covers = |write: &Written| write.address == address && write.size == size;
+        let hides = |write: &Written| write.sure && covers(write);
         let over = |first: EventId| {
             let later = |write: &&&Written| {
-                covers(write) && order.is_before(first, write.id) && order.is_before(write.id, read)
+                hides(write)
+                    && order.is_before(first, write.id)
+                    && order.is_before_moment(write.id, read)
             };
             near.iter().any(|write| later(&write))
         };
         let begun = near
             .iter()
-            .any(|write| covers(write) && order.is_before(write.id, read));
-        let mut only = match begun {
-            true => None,
-            false => Some(initial?),
-        };
-        for write in near.iter().filter(|write| !over(write.id)) {
-            if !covers(write) || only.is_some_and(|only| only != write.value) {
-                return None;
-            }
-            only = Some(write.value);
+            .any(|write| hides(write) && order.is_before_moment(write.id, read));
+        let mut values = Vec::new();
+        if !begun {
+            values.push(initial?.known()?);
         }
-        only.filter(|value| value.known().is_some())
+        for write in near.iter().filter(|write| !over(write.id)) {
+            let value = write.value.known().filter(|_| covers(write))?;
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        (1..=MOST_VALUES).contains(&values.len()).then(|| {
+            values.sort_unstable();
+            values
+        })
     }
 }
 

@@ -5,8 +5,8 @@
 //! thread that allocated it until a pointer to it is written where others can find
 //! it. What it held then is what it held in the beginning. The threads are executed
 //! several times; each time knows from the one before which words only one thread
-//! touched, which were never written, and which reads can give one value only,
-//! whatever the order (`knowledge`). Events that nobody can notice are left out in
+//! touched, which were never written, and which reads can give one value only, or one
+//! of a few, whatever the order (`knowledge`). Events that nobody can notice are left out in
 //! the end.
 
 mod knowledge;
@@ -20,10 +20,11 @@ use crate::path::{Ending, Run};
 use crate::term::{Operator, Scalar};
 use bohr_program::{IntegerPredicate, Program};
 use knowledge::Knowledge;
+use std::collections::HashSet;
 use world::{Shared, Unknown};
 
 /// How often threads are executed at most.
-const PASSES: usize = 8;
+const PASSES: usize = 12;
 
 /// Executes the threads of a run symbolically.
 ///
@@ -31,17 +32,59 @@ const PASSES: usize = 8;
 /// If code on the way is not modelled, or the run does not fit the program.
 pub fn execute(program: &Program, run: &Run) -> Result<Problem, ExecuteError> {
     let code = Code::new(program);
-    let mut knowledge = Knowledge::default();
-    for _ in 0..PASSES {
-        let (problem, shared) = Pass::new(&code, run, &knowledge)?.run()?;
-        let learnt = knowledge::learn(&problem, &shared, &knowledge);
-        if learnt == knowledge {
-            return Ok(knowledge::without_unnoticed(problem));
+    // With hope first; without, if writes remain of which nobody knows where they go.
+    let mut put_off = None;
+    for hopeful in [true, false] {
+        let mut knowledge = Knowledge::default();
+        let mut lost = HashSet::new();
+        for pass in 0..PASSES {
+            let (problem, shared) = match Pass::new(&code, run, &knowledge)?.run() {
+                // Perhaps one of those writes hits what was taken for known.
+                Err(_) if hopeful && pass > 0 => break,
+                executed => executed?,
+            };
+            let mut learnt = knowledge::learn(&problem, &shared, hopeful);
+            let settled = learnt.supports(&knowledge) || !hopeful && pass + 1 == PASSES;
+            if settled && !(hopeful && learnt.wild) {
+                if shared.put_off.is_none() {
+                    check_joins(program, &problem, &shared)?;
+                    return Ok(knowledge::without_unnoticed(problem));
+                }
+                put_off = put_off.or(shared.put_off);
+                break;
+            }
+            if settled {
+                break;
+            }
+            learnt.forget(&knowledge, &mut lost);
+            knowledge = learnt;
         }
-        knowledge = learnt;
     }
-    let (problem, _) = Pass::new(&code, run, &knowledge)?.run()?;
-    Ok(knowledge::without_unnoticed(problem))
+    let (spot, what) = put_off.expect("a last execution either is whole or left something out");
+    Err(explain(program, Some(spot), Halt::NotModelled(what)))
+}
+
+/// Whoever was waited for has ended.
+fn check_joins(
+    program: &Program,
+    problem: &Problem,
+    shared: &Shared<'_>,
+) -> Result<(), ExecuteError> {
+    let ended = |thread: usize| {
+        let last = problem.threads.get(thread).and_then(|it| it.events.last());
+        last.is_some_and(|event| event.action == Action::Exit)
+    };
+    for (id, event) in problem.events() {
+        if let Action::Join(child) = event.action
+            && id.event < problem.threads[id.thread].certain
+            && !ended(child)
+        {
+            let path = shared.path_of(child);
+            let what = format!("thread {path} was waited for, but the log does not tell its end");
+            return Err(explain(program, Some(event.spot), Halt::OffPath(what)));
+        }
+    }
+    Ok(())
 }
 
 /// One execution of all threads.
@@ -150,7 +193,7 @@ impl<'p, 'k> Pass<'p, 'k> {
             acting.events.push(Event {
                 action: Action::Exit,
                 spot,
-                number: u32::MAX,
+                visit: 1,
             });
             acting.certain = acting.events.len();
         }
@@ -206,7 +249,7 @@ impl<'p, 'k> Pass<'p, 'k> {
         acting.events.push(Event {
             action: Action::Fail,
             spot,
-            number: u32::MAX,
+            visit: 1,
         });
         acting.certain = acting.events.len();
         Ok(())

@@ -7,12 +7,15 @@ use crate::event::{
     Action, Condition, Demand, Event, ReadPiece, Spot, Thread as Acting, WritePiece,
 };
 use crate::execute::{Halt, Moment, Step, World, handle_of, not_modelled, of_handle};
-use crate::memory::{Memory, function_at, is_global};
+use crate::memory::{Memory, NULL_END, function_at, is_global};
 use crate::path::Run;
-use crate::term::{ReadNumber, Reads, Scalar, Terms};
-use bohr_event::ThreadPath;
-use bohr_program::FunctionNumber;
+use crate::term::{Evaluation, Operator, ReadNumber, Reads, Scalar, Terms};
+use bohr_event::{EventKind, ThreadPath};
+use bohr_program::{FunctionNumber, IntegerPredicate};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Values of an address that are tried out.
+const MOST_ADDRESSES: usize = 16;
 
 /// An access of the failing thread that may be the one that crashed.
 pub(super) struct Suspect {
@@ -20,6 +23,16 @@ pub(super) struct Suspect {
     /// Events of its thread before it.
     pub(super) events: usize,
     pub(super) spot: Spot,
+}
+
+/// A read that was known to give one value only.
+pub(super) struct Resolved {
+    /// Its thread and its number there.
+    pub(super) origin: (usize, u32),
+    /// Events of its thread before it.
+    pub(super) event: usize,
+    pub(super) address: Scalar,
+    pub(super) size: u32,
 }
 
 /// What all threads have in common while they are executed one after the other.
@@ -42,7 +55,15 @@ pub(super) struct Shared<'k> {
     pub(super) touches: Vec<Touch>,
     /// Which read piece of which thread a read is.
     pub(super) origins: HashMap<ReadNumber, (usize, u32)>,
+    /// What a read can give, if that is known.
+    possible: HashMap<ReadNumber, &'k [u128]>,
+    /// The few numbers that addresses can be.
+    pub(super) places: HashMap<Scalar, Option<Vec<u64>>>,
+    /// Reads that were known to give one value only.
+    pub(super) resolved: Vec<Resolved>,
     pub(super) suspect: Option<Suspect>,
+    /// The first operation that was left out for now, and why.
+    pub(super) put_off: Option<(Spot, String)>,
     failed: usize,
 }
 
@@ -70,9 +91,18 @@ impl<'k> Shared<'k> {
             semaphores: BTreeMap::new(),
             touches: Vec::new(),
             origins: HashMap::new(),
+            possible: HashMap::new(),
+            places: HashMap::new(),
+            resolved: Vec::new(),
             suspect: None,
+            put_off: None,
             failed: run.failed,
         }
+    }
+
+    /// The name of a thread.
+    pub(super) fn path_of(&self, thread: usize) -> &ThreadPath {
+        &self.paths[thread]
     }
 
     /// What a thread was created to do.
@@ -101,10 +131,10 @@ pub(super) struct Unknown<'s, 'k> {
     conditions: Vec<Condition>,
     pub(super) certain: Option<usize>,
     current: Option<Current>,
-    visits: HashMap<Spot, Vec<u32>>,
-    /// Operations so far.
-    operations: u32,
-    alone_until: u32,
+    /// Visits of each spot by accesses so far.
+    visits: HashMap<Spot, u32>,
+    /// Operations of each kind so far.
+    kinds: HashMap<EventKind, u32>,
     /// Pieces of memory read so far that others may know.
     pieces: u32,
 }
@@ -126,8 +156,7 @@ impl<'s, 'k> Unknown<'s, 'k> {
             certain: None,
             current: None,
             visits: HashMap::new(),
-            operations: 0,
-            alone_until: 0,
+            kinds: HashMap::new(),
             pieces: 0,
         };
         if thread != 0 {
@@ -155,28 +184,31 @@ impl<'s, 'k> Unknown<'s, 'k> {
             certain: self.certain.unwrap_or(self.events.len()),
             events: self.events,
             conditions: self.conditions,
-            visits: self.visits,
-            alone_until: self.alone_until,
         }
     }
 
-    /// An operation is executed.
-    fn count(&mut self, spot: Spot) {
-        self.operations += 1;
-        self.visits.entry(spot).or_default().push(self.operations);
+    /// An operation is executed that is no access; which of its kind it is.
+    fn count(&mut self, kind: Option<EventKind>) -> u32 {
+        let Some(kind) = kind else {
+            return 1;
+        };
+        let times = self.kinds.entry(kind).or_default();
+        *times += 1;
+        *times
     }
 
     fn push(&mut self, spot: Spot, action: Action) {
+        let visit = self.count(action.kind());
         self.events.push(Event {
             action,
             spot,
-            number: self.operations,
+            visit,
         });
     }
 
     /// From the first creation of a thread on, globals and what can be found from
     /// them are everybody's.
-    fn end_alone(&mut self) -> Step<()> {
+    fn end_alone(&mut self) {
         self.alone = false;
         let bases: Vec<u64> = self.memory.bases().collect();
         self.own = bases
@@ -187,7 +219,6 @@ impl<'s, 'k> Unknown<'s, 'k> {
         for base in bases.into_iter().filter(|base| is_global(*base)) {
             self.publish(base);
         }
-        Ok(())
     }
 
     /// Others can find an object, and all that can be found from it.
@@ -262,18 +293,45 @@ impl<'s, 'k> Unknown<'s, 'k> {
         quiet
     }
 
+    fn settled(&mut self, address: Scalar) -> Step<Scalar> {
+        match (&self.current, address) {
+            (Some(current), Scalar::Term(_)) => self.settle(current.moment.spot, address),
+            _ => Ok(address),
+        }
+    }
+
+    /// Whether an access may be the one that the run crashed at.
+    fn may_be_last(&self) -> bool {
+        self.thread == self.shared.failed && self.certain.is_some()
+    }
+
+    /// The only number that an address can be with which the thread goes on, which it
+    /// does unless it is about to crash.
+    fn only_address(&mut self, address: Scalar) -> Option<u128> {
+        if address.known().is_some() || self.may_be_last() {
+            return None;
+        }
+        match self.shared.addresses(address)?[..] {
+            [only] => Some(only.into()),
+            _ => None,
+        }
+    }
+
     fn touch(&mut self, address: Scalar, size: u32, writes: bool) {
         let object = self.shared.initial.object_of(&self.shared.terms, address);
+        let places = match address {
+            Scalar::Known(address) => Some(vec![address as u64]),
+            Scalar::Term(_) => self.shared.addresses(address),
+        };
         self.shared.touches.push(Touch {
             thread: self.thread,
-            address,
+            places,
             size,
             writes,
             object,
         });
         if address.known().is_none()
-            && self.thread == self.shared.failed
-            && self.certain.is_some()
+            && self.may_be_last()
             && self.shared.suspect.is_none()
             && let Some(current) = &self.current
         {
@@ -286,14 +344,50 @@ impl<'s, 'k> Unknown<'s, 'k> {
     }
 }
 
+impl Shared<'_> {
+    /// The few numbers that an address can be, if that is known, but for null.
+    fn addresses(&mut self, address: Scalar) -> Option<Vec<u64>> {
+        if let Some(known) = self.places.get(&address) {
+            return known.clone();
+        }
+        let found = self.new_addresses(address);
+        self.places.insert(address, found.clone());
+        found
+    }
+
+    fn new_addresses(&mut self, address: Scalar) -> Option<Vec<u64>> {
+        let reads = self.terms.support(address);
+        let mut all = Vec::new();
+        let possible = |read: &ReadNumber| Some((*read, *self.possible.get(read)?));
+        let choices: Vec<_> = reads.iter().map(possible).collect::<Option<_>>()?;
+        let count: usize = choices.iter().map(|choice| choice.1.len()).product();
+        for number in 0..Some(count).filter(|count| *count <= MOST_ADDRESSES)? {
+            let mut rest = number;
+            let picked = choices.iter().map(|(read, values)| {
+                let value = values[rest % values.len()];
+                rest /= values.len();
+                (*read, value)
+            });
+            let picked: HashMap<ReadNumber, u128> = picked.collect();
+            let value = |read| picked.get(&read).copied();
+            let mut evaluation = Evaluation::default();
+            let value = self.terms.evaluate(address, &mut evaluation, &value).ok()? as u64;
+            if value >= NULL_END && !all.contains(&value) {
+                all.push(value);
+            }
+        }
+        Some(all)
+    }
+}
+
 impl World for Unknown<'_, '_> {
     fn terms(&mut self) -> &mut Terms {
         &mut self.shared.terms
     }
 
     fn begin(&mut self, moment: Moment) {
-        if moment.counts {
-            self.count(moment.spot);
+        if moment.counts > 0 {
+            *self.visits.entry(moment.spot).or_default() += moment.counts;
         }
         self.current = Some(Current {
             moment,
@@ -312,28 +406,45 @@ impl World for Unknown<'_, '_> {
                 writes: current.writes,
                 order: current.moment.order,
             };
-            self.push(current.moment.spot, action);
+            let spot = current.moment.spot;
+            let visit = self.visits.get(&spot).copied().unwrap_or(0);
+            self.events.push(Event {
+                action,
+                spot,
+                visit,
+            });
         }
     }
 
     fn load(&mut self, address: Scalar, size: u32) -> Step<Scalar> {
+        let address = self.settled(address)?;
         if self.is_own(address) {
             return self.memory.load(&mut self.shared.terms, address, size);
         }
         let number = self.pieces;
         self.pieces += 1;
-        if let Some(value) = self.shared.knowledge.resolved(self.thread, number) {
-            return Ok(value);
-        }
         self.touch(address, size, false);
         if self.is_quiet(address, size, false) {
             return self.memory.load(&mut self.shared.terms, address, size);
+        }
+        if let Some(value) = self.shared.knowledge.resolved(self.thread, number) {
+            let event = self.events.len();
+            self.shared.resolved.push(Resolved {
+                origin: (self.thread, number),
+                event,
+                address,
+                size,
+            });
+            return Ok(value);
         }
         let Some(current) = &mut self.current else {
             return not_modelled("shared memory that is read on the side");
         };
         let read = self.shared.reads.next();
         self.shared.origins.insert(read, (self.thread, number));
+        if let Some(values) = self.shared.knowledge.possible(self.thread, number) {
+            self.shared.possible.insert(read, values);
+        }
         current.reads.push(ReadPiece {
             address,
             size,
@@ -343,6 +454,7 @@ impl World for Unknown<'_, '_> {
     }
 
     fn store(&mut self, address: Scalar, size: u32, value: Scalar) -> Step<()> {
+        let address = self.settled(address)?;
         if self.is_own(address) {
             return self
                 .memory
@@ -375,18 +487,17 @@ impl World for Unknown<'_, '_> {
     }
 
     fn act(&mut self, moment: Moment, action: Action) -> Step<()> {
-        self.count(moment.spot);
-        if !self.alone {
-            self.push(moment.spot, action);
+        match self.alone {
+            true => drop(self.count(action.kind())),
+            false => self.push(moment.spot, action),
         }
         Ok(())
     }
 
     fn fork(&mut self, moment: Moment, routine: Scalar, arguments: Vec<Scalar>) -> Step<u64> {
-        self.count(moment.spot);
-        if self.alone {
-            self.alone_until = self.operations;
-            self.end_alone()?;
+        let was_alone = self.alone;
+        if was_alone {
+            self.end_alone();
         }
         for argument in &arguments {
             self.give_away(*argument);
@@ -410,17 +521,23 @@ impl World for Unknown<'_, '_> {
         let arguments = arguments.into_iter().map(Datum::from).collect();
         shared.routines.insert(position, (function, arguments));
         self.push(moment.spot, Action::Fork(position));
+        // Schedules begin behind the first creation; so do counts.
+        if was_alone {
+            self.visits.clear();
+            self.kinds.clear();
+        }
         Ok(handle_of(position))
     }
 
     fn join(&mut self, moment: Moment, handle: Scalar) -> Step<Scalar> {
+        const WHAT: &str = "a join of a thread that depends on what others wrote";
         let Scalar::Known(handle) = handle else {
-            return not_modelled("a join of a thread that depends on what others wrote");
+            self.puts_off(moment.spot, WHAT);
+            return Ok(Scalar::Known(0));
         };
         let Some(thread) = of_handle(handle as u64) else {
             return not_modelled("a join of something that is no thread");
         };
-        self.count(moment.spot);
         self.push(moment.spot, Action::Join(thread));
         // The child is executed after its parent; what it returned is known from the
         // execution before.
@@ -444,6 +561,27 @@ impl World for Unknown<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    fn settle(&mut self, spot: Spot, address: Scalar) -> Step<Scalar> {
+        let Some(only) = self.only_address(address) else {
+            return Ok(address);
+        };
+        let equal = Operator::CompareIntegers(IntegerPredicate::Equal, 64);
+        let operands = [address, Scalar::Known(only)];
+        let holds = self.shared.terms.compute(equal, &operands)?;
+        self.demand(spot, holds)?;
+        Ok(Scalar::Known(only))
+    }
+
+    fn puts_off(&mut self, spot: Spot, what: &str) -> bool {
+        // What comes behind the crash did not happen.
+        if self.may_be_last() && self.shared.suspect.is_some() {
+            return true;
+        }
+        let put_off = &mut self.shared.put_off;
+        put_off.get_or_insert_with(|| (spot, what.to_string()));
+        true
     }
 
     fn set_barrier(&mut self, barrier: u64, count: u32) {

@@ -4,11 +4,10 @@
 use super::{Args, SolveError, Solved};
 use crate::control::{budget_bar, interruption, show_hunt};
 use crate::outcome::Failure;
-use bohr_event::control::LoadedObject;
 use bohr_explore::hunt::{Budget, Hunt, Shard, hunt};
 use bohr_explore::likeness::{Ending, Likeness, SeenPlace};
 use bohr_explore::native::hooked_sites;
-use bohr_explore::{StrategyName, Subject, Voice};
+use bohr_explore::{StrategyName, Subject, Voice, object_of_sites};
 use bohr_log::{End, Recording, execution, visits};
 use bohr_program::{Language, Program, SiteNumber};
 use bohr_schedule::Ways;
@@ -23,7 +22,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
     let program = &subject.models[0];
     let object = {
         let server = subject.serve(Voice::Muted, &go_on)?;
-        object_of(&server.ready().objects, &program.identity)
+        object_of_sites(&server.ready().objects, &program.identity)
     };
     let ways = ways(program, recording, subject, object)?;
     let wanted = likeness(program, recording)?;
@@ -59,6 +58,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
             runs,
             accesses,
             seconds: figures.seconds,
+            figures: serde_json::Map::new(),
         }),
         None if result.complete => Err(SolveError::NoSchedule {
             wanted,
@@ -73,12 +73,6 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         }
         .into()),
     }
-}
-
-/// The number of the loaded object that the program's sites are in.
-fn object_of(objects: &[LoadedObject], program: &[u8; 32]) -> u16 {
-    let is_it = |object: &LoadedObject| matches!(object, LoadedObject::Sites { program: one, .. } if one == program);
-    objects.iter().position(is_it).unwrap_or(0) as u16
 }
 
 /// Loads, stores and atomic operations with a hook. What functions of the library do
@@ -110,7 +104,7 @@ fn ways(
 
 /// What the recorded failure looks like: its kind, and, of one that the program
 /// itself noticed, the function that did.
-fn likeness(program: &Program, recording: &Recording) -> Result<Likeness, Failure> {
+pub(super) fn likeness(program: &Program, recording: &Recording) -> Result<Likeness, Failure> {
     let mut places = Vec::new();
     let ending = match &recording.end {
         End::Exit(code) => Ending::Exit(*code),

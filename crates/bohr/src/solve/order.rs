@@ -1,0 +1,167 @@
+//! Solving by constraints: each thread is executed symbolically along its recorded
+//! way, a solver finds an order of the events, and the program follows it once.
+
+use super::execution::likeness;
+use super::{Args, SolveError, Solved, Solver};
+use crate::control::interruption;
+use crate::outcome::Failure;
+use bohr_explore::native::hooked_sites;
+use bohr_explore::{Subject, confirm};
+use bohr_log::{End, Execution, Recording, execution};
+use bohr_program::SiteNumber;
+use bohr_solve::check::Turn;
+use bohr_solve::event::Problem;
+use bohr_solve::order::{self, Answer};
+use bohr_solve::path::{Ending, Run, Step, Way};
+use bohr_solve::schedule::turns;
+use bohr_solve::symbolic;
+use bohr_solve::validate::{self, Limits};
+use serde_json::{Map, Value, json};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+const ABORT: i32 = 6;
+
+/// Computes an order and has the program follow it.
+pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
+    let interrupted = interruption();
+    let begun = Instant::now();
+    let go_on = || !interrupted.load(Ordering::Relaxed) && begun.elapsed() < args.time;
+    let program = &subject.models[0];
+    let wanted = likeness(program, recording)?;
+    let execution = execution(program, recording).map_err(SolveError::from)?;
+    let run = run(recording, &execution);
+    let mut problem = symbolic::execute(program, &run).map_err(SolveError::from)?;
+    let mut figures = figures(&problem);
+    figures.insert(
+        "seconds_symbolic".into(),
+        json!(begun.elapsed().as_secs_f64()),
+    );
+    let solving = Instant::now();
+    let found = match args.by {
+        Solver::Validate => by_trying(args, &problem, &go_on, &mut figures)?,
+        _ => by_constraints(args, &mut problem, &go_on, &mut figures)?,
+    };
+    let seconds = solving.elapsed().as_secs_f64();
+    let hooked = hooked_sites(&subject.target.executable)?;
+    let is_hooked = |site: SiteNumber| hooked.contains(&site.as_u32());
+    let computed = turns(program, &problem, &found, &is_hooked);
+    let fits = |verdict: &_| wanted.fits(verdict);
+    let confirmed = confirm(subject, computed, &super::name(args.by), &fits, &go_on)?;
+    let followed = confirmed.followed;
+    let bug = confirmed.bug.ok_or_else(|| SolveError::NotConfirmed {
+        wanted: wanted.to_string(),
+        came: match confirmed.instead {
+            Some(verdict) => format!("it showed {}", verdict.signature.kind_name()),
+            None => "it did not fail".to_string(),
+        },
+        followed: followed.matched,
+        turns: followed.matched + followed.skipped,
+    })?;
+    Ok(Solved {
+        bug,
+        runs: 1,
+        accesses: problem.accesses() as u64,
+        seconds,
+        figures,
+    })
+}
+
+fn by_constraints(
+    args: &Args,
+    problem: &mut Problem,
+    go_on: &dyn Fn() -> bool,
+    figures: &mut Map<String, Value>,
+) -> Result<Vec<Turn>, Failure> {
+    let solved = order::solve(problem, args.model, args.bound, go_on).map_err(SolveError::from)?;
+    figures.insert("constraints".into(), json!(solved.constraints));
+    figures.insert("variables".into(), json!(solved.variables));
+    figures.insert("bound".into(), json!(solved.bound));
+    figures.insert("preemptive".into(), json!(solved.bound));
+    match solved.answer {
+        Answer::Order(order) => Ok(order),
+        Answer::None(groups) => {
+            let groups: Vec<String> = groups.iter().map(ToString::to_string).collect();
+            let groups = groups.join(", ");
+            Err(SolveError::Contradiction { groups }.into())
+        }
+        Answer::Unknown => Err(SolveError::Unsolved.into()),
+    }
+}
+
+fn by_trying(
+    args: &Args,
+    problem: &Problem,
+    go_on: &(dyn Fn() -> bool + Sync),
+    figures: &mut Map<String, Value>,
+) -> Result<Vec<Turn>, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let limits = Limits {
+        bound: args.bound.unwrap_or(MOST_PREEMPTIONS),
+        workers: args.workers.map_or(cores, |workers| workers as usize),
+        shard: (0, 1),
+        schedules: u64::MAX,
+        go_on,
+    };
+    let searched = validate::search(problem, args.model, &limits);
+    figures.insert("schedules_generated".into(), json!(searched.generated));
+    figures.insert("schedules_good".into(), json!(searched.good));
+    figures.insert("bound".into(), json!(searched.bound));
+    figures.insert("preemptive".into(), json!(searched.bound));
+    searched.order.ok_or_else(|| SolveError::Unsolved.into())
+}
+
+/// Preemptions that trying goes up to by itself.
+const MOST_PREEMPTIONS: usize = 5;
+
+/// What the problem is like.
+fn figures(problem: &Problem) -> Map<String, Value> {
+    let told = json!({
+        "instructions": problem.instructions,
+        "branches": problem.branches,
+        "shared_variables": problem.variables(),
+        "schedules_worst": format!("10^{:.0}", validate::worst(problem)),
+    });
+    match told {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// What was recorded, in the solver's words.
+fn run(recording: &Recording, execution: &Execution) -> Run {
+    let mut threads: Vec<Way> = execution.threads.iter().map(way).collect();
+    threads.sort_by(|one, other| one.thread.cmp(&other.thread));
+    let (ending, failed) = match &recording.end {
+        End::Exit(code) => (Ending::Exited(*code), None),
+        End::Signal { number, thread, .. } => match *number {
+            ABORT => (Ending::Aborted, thread.as_ref()),
+            _ => (Ending::Crashed, thread.as_ref()),
+        },
+        _ => (Ending::Aborted, None),
+    };
+    let is_failed = |way: &Way| Some(&way.thread) == failed;
+    let failed = threads.iter().position(is_failed).unwrap_or(0);
+    let name = std::iter::once(recording.program.clone());
+    Run {
+        arguments: name.chain(recording.arguments.iter().cloned()).collect(),
+        threads,
+        failed,
+        ending,
+    }
+}
+
+fn way(thread: &bohr_log::ThreadExecution) -> Way {
+    let step = |step: &bohr_log::Step| match *step {
+        bohr_log::Step::Enter(function) => Step::Enter(function),
+        bohr_log::Step::Block(block) => Step::Block(block),
+        bohr_log::Step::Return => Step::Return,
+        bohr_log::Step::Land { .. } => Step::Land,
+    };
+    Way {
+        thread: thread.thread.clone(),
+        steps: thread.steps.iter().map(step).collect(),
+        certain: thread.certain,
+        inputs: Vec::new(),
+    }
+}

@@ -1,0 +1,296 @@
+//! CLAP's Tables 1 and 3: the exhibits that mirror their rows, recorded natively until
+//! they fail, solved in every way, and replayed.
+
+use super::measure::Measured;
+use super::papers::{Column, add_factor, compared, seconds, whole};
+use super::tables::Table;
+use crate::paper_size::object;
+use crate::shell;
+use bohr_museum::{Compilers, Exhibit, MemoryModel, Papers, Variant};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Native runs in which an exhibit has to fail.
+const RUNS: &str = "4000";
+
+/// Longest time of one way of solving.
+const TIME: &str = "60s";
+
+const REPLAYS: &str = "20";
+
+/// Ways of solving: what they are called here, and what `bohr solve` is told.
+const WAYS: [(&str, &[&str]); 4] = [
+    ("order", &["--by", "order"]),
+    ("parallel", &["--by", "validate"]),
+    ("sequential", &["--by", "validate", "--workers", "1"]),
+    ("execution", &["--by", "execution"]),
+];
+
+/// Measures every exhibit that mirrors a row, and writes the tables.
+pub fn evaluate(bohr: &Path) -> Result<(), String> {
+    let papers = Papers::load().map_err(|error| error.to_string())?;
+    let exhibits = bohr_museum::all().map_err(|error| error.to_string())?;
+    let mirrors = |exhibit: &Exhibit| {
+        let mut mirrors = exhibit.manifest.mirrors.iter();
+        mirrors.any(|mirror| mirror.paper == "clap")
+    };
+    let mut results = Vec::new();
+    for exhibit in exhibits.iter().filter(|exhibit| mirrors(exhibit)) {
+        let mut measured = Measured::of(exhibit);
+        let solved = solved(bohr, exhibit).unwrap_or_else(|why| json!({ "why": why }));
+        println!("{:18} {}", measured.name, line(&solved));
+        measured.solved = Some(solved);
+        results.push(measured);
+        save(&papers, &results)?;
+    }
+    println!("written to eval/results/clap.md and clap.json");
+    verdict(&results)
+}
+
+/// A recorded failure, solved in every way; or why there is none.
+fn solved(bohr: &Path, exhibit: &Exhibit) -> Result<Value, String> {
+    if exhibit.manifest.memory_model != MemoryModel::Sc {
+        return Err(
+            "it fails with store buffers only, and runs with such are not recorded yet".to_string(),
+        );
+    }
+    let compilers = Compilers::of_bohr(bohr);
+    let program = bohr_museum::compile(exhibit, Variant::Buggy, &compilers);
+    let program = program.map_err(|error| error.to_string())?;
+    let log = program.with_extension("log");
+    let recorded = record(bohr, exhibit, &program, &log)?;
+    let mut told = json!({ "recorded": recorded });
+    for (name, words) in WAYS {
+        told[name] = one_way(bohr, words, &log).unwrap_or_else(|why| json!({ "why": why }));
+    }
+    Ok(told)
+}
+
+fn record(bohr: &Path, exhibit: &Exhibit, program: &Path, log: &Path) -> Result<Value, String> {
+    let manifest = &exhibit.manifest;
+    let native = manifest.native.as_ref();
+    let sizes = native.map_or(&manifest.arguments.default, |native| &native.arguments);
+    let mut command = Command::new(bohr);
+    command
+        .args(["record", "--json", "--until-failure", "--runs", RUNS])
+        .args(["--run-time", "10s", "--output"])
+        .arg(log)
+        .arg("--")
+        .arg(program)
+        .args(sizes.iter().map(u64::to_string));
+    let told = object(&mut command)?;
+    match told["failed"].as_bool() {
+        Some(true) => Ok(told),
+        _ => Err(format!("none of {RUNS} native runs failed")),
+    }
+}
+
+/// Solves and replays.
+fn one_way(bohr: &Path, words: &[&str], log: &Path) -> Result<Value, String> {
+    let bug: PathBuf = log.with_extension("solved.bohr");
+    let mut solve = Command::new(bohr);
+    solve
+        .args(["solve", "--json", "--time", TIME])
+        .args(words)
+        .arg("--output")
+        .arg(&bug)
+        .arg(log);
+    let mut told = object(&mut solve)?;
+    let mut replay = Command::new(bohr);
+    replay
+        .args(["replay", "--json", "--times", REPLAYS])
+        .arg(&bug);
+    told["replayed"] = object(&mut replay)?["reproduced"].clone();
+    Ok(told)
+}
+
+fn line(solved: &Value) -> String {
+    let why = |value: &Value| {
+        Some(format!(
+            "not solved: {}",
+            first_line(value["why"].as_str()?)
+        ))
+    };
+    if let Some(why) = why(solved) {
+        return why;
+    }
+    let ways = WAYS.map(|(name, _)| {
+        let told = &solved[name];
+        let came = why(told).unwrap_or_else(|| {
+            let seconds = told["seconds_solve"].as_f64().unwrap_or(0.0);
+            format!("{seconds:.3} s, {} of {REPLAYS} replays", told["replayed"])
+        });
+        format!("{name}: {came}")
+    });
+    ways.join("; ")
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// A figure of one way of solving.
+fn figure(measured: &Measured, way: &str, field: &str) -> Option<f64> {
+    measured.solved.as_ref()?[way][field].as_f64()
+}
+
+fn order(measured: &Measured, field: &str) -> Option<f64> {
+    figure(measured, "order", field)
+}
+
+fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+    let column = |name, theirs, ours| Column { name, theirs, ours };
+    let columns = [
+        column("lines", "LOC", |it| Some(it.lines.to_string())),
+        column("threads", "threads", |it| order(it, "threads").map(whole)),
+        column("shared variables", "shared variables", |it| {
+            order(it, "shared_variables").map(whole)
+        }),
+        column("instructions", "instructions", |it| {
+            order(it, "instructions").map(whole)
+        }),
+        column("branches", "branches", |it| {
+            order(it, "branches").map(whole)
+        }),
+        column("shared accesses", "shared accesses", |it| {
+            order(it, "shared_accesses").map(whole)
+        }),
+        column("constraints", "constraints", |it| {
+            order(it, "constraints").map(whole)
+        }),
+        column("variables", "variables", |it| {
+            order(it, "variables").map(whole)
+        }),
+        column("s symbolic", "symbolic time", |it| {
+            order(it, "seconds_symbolic").map(seconds)
+        }),
+        column("s solving", "solving time", |it| {
+            order(it, "seconds_solve").map(seconds)
+        }),
+        column("preemptive switches", "switches", |it| {
+            order(it, "bound").map(whole)
+        }),
+    ];
+    let mut table = compared(papers, ("clap", "1"), &columns, results)?;
+    let subject = ("clap", "1", "shared accesses");
+    let ours = |it: &Measured| order(it, "shared_accesses");
+    add_factor(papers, &mut table, subject, results, ours);
+    let note = "Ours are the accesses that remain after what only one thread can notice was left out, on the recorded paths up to the failure.";
+    table.notes.push(note.to_string());
+    table.notes.extend(reasons(results));
+    Ok(table)
+}
+
+fn parallel(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+    let column = |name, theirs, ours| Column { name, theirs, ours };
+    let columns = [
+        column("worst schedules", "worst schedules", |it| {
+            let told = &it.solved.as_ref()?["parallel"]["schedules_worst"];
+            Some(told.as_str()?.to_string())
+        }),
+        column("generated", "generated", |it| {
+            figure(it, "parallel", "schedules_generated").map(whole)
+        }),
+        column("switches", "switches", |it| {
+            figure(it, "parallel", "bound").map(whole)
+        }),
+        column("correct", "correct", |it| {
+            figure(it, "parallel", "schedules_good").map(whole)
+        }),
+        column("s parallel", "parallel time", |it| {
+            figure(it, "parallel", "seconds_solve").map(seconds)
+        }),
+        column("s sequential", "sequential time", |it| {
+            order(it, "seconds_solve").map(seconds)
+        }),
+    ];
+    let mut table = compared(papers, ("clap", "3"), &columns, results)?;
+    table.columns.push("s with one worker".to_string());
+    for row in &mut table.rows {
+        let measured = results.iter().find(|measured| measured.name == row[1]);
+        let one = measured.and_then(|it| figure(it, "sequential", "seconds_solve"));
+        row.push(one.map_or("-".to_string(), seconds));
+    }
+    let note = "Sequential is the solver of Table 1, as in the paper. The search stops at its first schedule that fails; a schedule is given up at the first event that does not fit.";
+    table.notes.push(note.to_string());
+    Ok(table)
+}
+
+/// Every recorded failure in every way, with the replays of what was returned.
+fn soundness(results: &[Measured]) -> Table {
+    let cell = |told: &Value| match told["why"].as_str() {
+        Some(why) => first_line(why).replace('|', "/"),
+        None => format!("{} of {REPLAYS}", told["replayed"]),
+    };
+    let row = |measured: &Measured| {
+        let solved = measured.solved.as_ref()?;
+        solved["recorded"]["failed"].as_bool()?;
+        let ways = WAYS.iter().map(|(name, _)| cell(&solved[*name]));
+        Some(std::iter::once(measured.name.clone()).chain(ways).collect())
+    };
+    let names = WAYS.iter().map(|(name, _)| name.to_string());
+    Table {
+        title: "Recorded failures: replays of the schedule that each way returned".to_string(),
+        columns: std::iter::once("exhibit".to_string())
+            .chain(names)
+            .collect(),
+        rows: results.iter().filter_map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn reasons(results: &[Measured]) -> impl Iterator<Item = String> {
+    results.iter().filter_map(|measured| {
+        let solved = measured.solved.as_ref()?;
+        let why = solved["why"].as_str().or(solved["order"]["why"].as_str())?;
+        Some(format!(
+            "{} is not solved: {}",
+            measured.name,
+            first_line(why)
+        ))
+    })
+}
+
+fn save(papers: &Papers, results: &[Measured]) -> Result<(), String> {
+    let folder = shell::root().join("eval/results");
+    let tables = [
+        overall(papers, results)?,
+        parallel(papers, results)?,
+        soundness(results),
+    ];
+    let told: Vec<Value> = results
+        .iter()
+        .map(|it| json!({ "exhibit": it.name, "solved": it.solved }))
+        .collect();
+    let machine = bohr_museum::machine_facts();
+    let origin = format!("By `cargo xtask eval --only clap`, on {machine}.");
+    let sections = super::page::sections(&tables, &origin);
+    let text = format!("# Recorded and solved\n{sections}");
+    let data = format!("{:#}\n", Value::from(told));
+    for (name, text) in [("clap.md", text), ("clap.json", data)] {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A schedule that was returned and does not replay is an error of the whole.
+fn verdict(results: &[Measured]) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for measured in results {
+        for (way, _) in WAYS {
+            let replays = REPLAYS.parse().ok();
+            if figure(measured, way, "replayed").is_some_and(|it| Some(it) != replays) {
+                wrong.push(format!("{}, {way}", measured.name));
+            }
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "schedules that do not replay: {}",
+            wrong.join("; ")
+        )),
+    }
+}
