@@ -3,15 +3,15 @@
 //! so a bench started from a debug build builds and starts the release build.
 
 use crate::{
-    Command, bench_break, bench_build, bench_control, bench_explain, bench_reduce, bench_simplify,
-    bench_trace, shell,
+    Command, bench_break, bench_build, bench_control, bench_explain, bench_record, bench_reduce,
+    bench_simplify, bench_trace, shell,
 };
 use std::process;
 use std::time::Duration;
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    about: "measure: break, build, control, explain, reduce, simplify, trace",
+    about: "measure: break, build, control, explain, record, reduce, simplify, trace",
     run,
 };
 
@@ -26,6 +26,7 @@ const BENCHES: &[Bench] = &[
     bench_build::BENCH,
     bench_control::BENCH,
     bench_explain::BENCH,
+    bench_record::BENCH,
     bench_reduce::BENCH,
     bench_simplify::BENCH,
     bench_trace::BENCH,

@@ -7,6 +7,7 @@ mod bench_break;
 mod bench_build;
 mod bench_control;
 mod bench_explain;
+mod bench_record;
 mod bench_reduce;
 mod bench_simplify;
 mod bench_trace;

@@ -43,6 +43,8 @@ pub enum Profile {
     Control,
     /// Threads that write down the way they go.
     Path,
+    /// Threads that write down in which order they come by what may be shared.
+    Order,
     /// The same hooks, and one at every point of the control flow.
     Alignment,
     /// No hooks: what users are given, with what makes its cores readable.
@@ -54,6 +56,7 @@ impl fmt::Display for Profile {
         out.write_str(match self {
             Profile::Control => "control",
             Profile::Path => "path",
+            Profile::Order => "order",
             Profile::Alignment => "alignment",
             Profile::Production => "production",
         })
@@ -67,10 +70,11 @@ impl FromStr for Profile {
         match text {
             "control" => Ok(Profile::Control),
             "path" => Ok(Profile::Path),
+            "order" => Ok(Profile::Order),
             "alignment" => Ok(Profile::Alignment),
             "production" => Ok(Profile::Production),
             _ => Err(format!(
-                "there is no profile {text}; there are: control, path, alignment, production"
+                "there is no profile {text}; there are: control, path, order, alignment, production"
             )),
         }
     }

@@ -29,6 +29,7 @@ pub mod control;
 mod event;
 mod fault;
 mod ids;
+pub mod inputs;
 mod memory_model;
 pub mod recording;
 pub mod route;

@@ -13,6 +13,7 @@
 //! [`Bug`] or of anything in it is a new version.
 
 use crate::sources::Source;
+use bohr_event::inputs::ThreadInputs;
 use bohr_event::{Schedule, Signature, ThreadPath, control};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 32;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// How the program was controlled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +63,8 @@ pub struct Invocation {
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// Standard input; empty if there was none.
     pub input: Vec<u8>,
+    /// What threads got from outside in the run that was recorded, if one was.
+    pub given: Vec<ThreadInputs>,
 }
 
 /// Parts of names of variables whose values are nobody else's business.
@@ -431,6 +434,10 @@ mod tests {
                 arguments: vec![text.as_bytes().to_vec()],
                 environment: vec![(b"LANG".to_vec(), text.as_bytes().to_vec())],
                 input: text.as_bytes().to_vec(),
+                given: vec![ThreadInputs {
+                    thread: ThreadPath::MAIN,
+                    inputs: vec![bohr_event::inputs::Input::Time(7)],
+                }],
             },
             oracle: Oracle::default(),
             policy: control::Policy::default(),

@@ -1,10 +1,12 @@
-//! Recorded runs: real, parallel threads that write down the way they go, by
-//! `libbohr_recorder.so` and the path profile of the program; nothing is
-//! controlled.
+//! Recorded runs: real, parallel threads that write down the way they go, or the
+//! order in which they meet, by `libbohr_recorder.so` and a profile of the program;
+//! nothing is controlled.
 
 mod errors;
+mod spent;
 mod storage;
 
+pub use spent::Spent;
 pub use storage::StorageError;
 
 use crate::bug_file::Invocation;
@@ -12,7 +14,7 @@ use crate::error::ExploreError;
 use crate::native::{Ending, forbid_core_dumps, wait};
 use crate::server::{ServerError, Voice};
 use crate::target::find_recorder;
-use bohr_event::recording::RECORDING_VARIABLE;
+use bohr_event::recording::{RECORDING_VARIABLE, WITH_ORDER};
 use bohr_log::raw::Raw;
 use bohr_log::{End, LogKind, Recording};
 use errors::Errors;
@@ -28,7 +30,9 @@ use storage::Storage;
 pub struct Recorder {
     /// The program as its own build made it.
     pub program: PathBuf,
-    /// Its path profile.
+    /// What is recorded.
+    pub kind: LogKind,
+    /// The profile of the program that records it.
     pub profile: PathBuf,
     /// Hash of its bundle.
     pub bundle: [u8; 32],
@@ -47,8 +51,8 @@ pub struct Recorder {
 pub struct Recorded {
     /// The log.
     pub recording: Recording,
-    /// How long the run took.
-    pub time: Duration,
+    /// What the run took.
+    pub spent: Spent,
 }
 
 impl Recorder {
@@ -61,7 +65,11 @@ impl Recorder {
         voice: Voice,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Option<Recorded>, ExploreError> {
-        let storage = Storage::in_folder(&self.folder)?;
+        let wishes = match self.kind {
+            LogKind::Path => 0,
+            LogKind::PathAndSync | LogKind::Order => WITH_ORDER,
+        };
+        let storage = Storage::in_folder(&self.folder, wishes)?;
         let mut command = self.command(&self.profile)?;
         let own = self.invocation.environment.iter();
         let own = own.filter(|(name, _)| name == b"LD_PRELOAD");
@@ -72,20 +80,20 @@ impl Recorder {
         }
         command.env("LD_PRELOAD", preload);
         command.env(RECORDING_VARIABLE, storage.path());
-        let (ending, time, said) = self.run(command, voice, go_on)?;
+        let (ending, spent, said) = self.run(command, voice, go_on)?;
         if !go_on() {
             return Ok(None);
         }
         let raw = storage.read()?;
         let recording = self.recording(raw, ending, said);
-        Ok(Some(Recorded { recording, time }))
+        Ok(Some(Recorded { recording, spent }))
     }
 
-    /// How long the program takes as its own build made it.
+    /// What the program takes as its own build made it.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn time_natively(&self, go_on: &dyn Fn() -> bool) -> Result<Duration, ExploreError> {
+    pub fn time_natively(&self, go_on: &dyn Fn() -> bool) -> Result<Spent, ExploreError> {
         let command = self.command(&self.program)?;
         Ok(self.run(command, Voice::Muted, go_on)?.1)
     }
@@ -95,20 +103,25 @@ impl Recorder {
         mut command: Command,
         voice: Voice,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<(Ending, Duration, String), ExploreError> {
+    ) -> Result<(Ending, Spent, String), ExploreError> {
         command.stdout(match voice {
             Voice::Heard => Stdio::inherit(),
             Voice::Aside => Stdio::from(std::io::stderr()),
             Voice::Muted => Stdio::null(),
         });
         command.stderr(Stdio::piped());
+        let before = spent::by_children();
         let start = Instant::now();
         let mut child = command.spawn().map_err(ServerError::Start)?;
         let errors = child.stderr.take().map(|pipe| Errors::of(pipe, voice));
         let ended = wait(&mut child, start + self.limit, go_on).map_err(ServerError::Start);
         let (ending, end) = ended?;
         let said = errors.map(Errors::said).unwrap_or_default();
-        Ok((ending, end.duration_since(start), said))
+        let spent = Spent {
+            time: end.duration_since(start),
+            processor: spent::by_children().saturating_sub(before),
+        };
+        Ok((ending, spent, said))
     }
 
     fn command(&self, program: &Path) -> Result<Command, ExploreError> {
@@ -139,7 +152,7 @@ impl Recorder {
             environment: shared.environment,
             input: shared.input,
             good_exit: self.good_exit,
-            kind: LogKind::Path,
+            kind: self.kind,
             end: end(&raw, &ending),
             threads: raw.threads,
             message,

@@ -132,6 +132,7 @@ impl Subject {
             policy: self.policy,
             hold: false,
             rewind: true,
+            given: self.invocation.given.clone(),
             without: Omissions::default(),
             probes: Probes::default(),
             watch: None,

@@ -7,7 +7,7 @@
 //! instruction nor register. To LLVM it reads and writes all memory: no access
 //! moves across, and none is merged with one on the other side.
 
-use crate::sites::{Length, ModuleSites, Operation, Site, SiteNumber};
+use crate::sites::{FunctionSites, Length, ModuleSites, Operation, Site, SiteNumber};
 use crate::stack::{PrivateSlots, base};
 use bohr_program::Reason;
 use inkwell::context::{AsContextRef, Context};
@@ -58,16 +58,30 @@ pub fn insert(
     private: &dyn Fn(SiteNumber) -> Option<Reason>,
 ) -> HookCount {
     let mut hooks = Hooks::new(context, STUB_SECTION);
+    let mut latest = None;
+    each(sites, private, &mut |function, site, number| {
+        if latest.replace(function.first) != Some(function.first) {
+            hooks.x87 = uses_x87(function.function);
+        }
+        hooks.hook(site, number);
+    })
+}
+
+/// Shows every site that gets a hook to `hook`.
+pub(crate) fn each<'ctx>(
+    sites: &ModuleSites<'ctx>,
+    private: &dyn Fn(SiteNumber) -> Option<Reason>,
+    hook: &mut dyn FnMut(&FunctionSites<'ctx>, &Site<'ctx>, SiteNumber),
+) -> HookCount {
     let mut slots = PrivateSlots::default();
     let mut count = HookCount::default();
     for function in &sites.functions {
         let naked = has_attribute(function.function.as_value_ref(), "naked");
-        hooks.x87 = uses_x87(function.function);
         for (number, _, site) in function.numbered() {
             match reason(site, naked, private(number), &mut slots) {
                 Some(why) => *count.unhooked.entry(why).or_default() += 1,
                 None => {
-                    hooks.hook(site, number);
+                    hook(function, site, number);
                     count.hooked += 1;
                 }
             }

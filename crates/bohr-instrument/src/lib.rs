@@ -49,6 +49,7 @@ pub mod level;
 pub mod lower;
 pub mod merge;
 pub mod optimise;
+pub mod order;
 pub mod outside;
 pub mod partition;
 pub mod paths;

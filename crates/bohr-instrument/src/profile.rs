@@ -15,7 +15,7 @@ use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
 use crate::wrap::Wrapping;
-use crate::{emit, generate, level, lower, paths, points, production};
+use crate::{emit, generate, level, lower, order, paths, points, production};
 use bohr_bundle::{
     Bundle, BundleError, Content, Language, LinkLine, NativeReason, OutputKind, PartId,
 };
@@ -41,6 +41,8 @@ pub enum HookChoice {
     All,
     /// None; threads write down the way they go.
     Paths,
+    /// None; threads write down in which order they come by what may be shared.
+    Order,
     /// None, and no model: what the same pipeline makes of the plain program.
     None,
     /// None: the program for production, with what makes its cores readable.
@@ -199,6 +201,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     let mut report = Report {
         profile: match request.hooks {
             HookChoice::Paths => "path".into(),
+            HookChoice::Order => "order".into(),
             _ => "control".into(),
         },
         ..Report::default()
@@ -261,9 +264,16 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         let all = request.hooks == HookChoice::All;
         let private = |site: SiteNumber| privacy(&sharing, site).filter(|_| !all);
         let numbered = Numbered::of(&sites);
-        take_count(&mut report, &hooks::insert(&context, &sites, &private));
+        let order = request.hooks == HookChoice::Order;
+        let count = match order {
+            true => order::insert(&context, &merged.module, &sites, &private),
+            false => hooks::insert(&context, &sites, &private),
+        };
+        take_count(&mut report, &count);
         report.seconds.insert("hooks", clock.step());
-        if request.hooks == HookChoice::Points {
+        if order {
+            // What is left out and where a block begins is no concern of a real run.
+        } else if request.hooks == HookChoice::Points {
             report.profile = "alignment".into();
             points::insert(&context, &merged.module, &program, numbered);
         } else {
@@ -277,6 +287,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
     }
     let tables = match request.hooks {
         HookChoice::Paths => paths::assembly(&bundle.hash().0),
+        HookChoice::Order => order::assembly(&bundle.hash().0),
         _ => tables::assembly(&Tables {
             program: bundle.hash().0,
             sites: sites.infos().collect(),

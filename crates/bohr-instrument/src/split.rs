@@ -170,7 +170,7 @@ fn give_away(module: &Module<'_>, value: LLVMValueRef) {
 ///
 /// # Safety
 /// Both must be functions of one type.
-unsafe fn copy_convention(from: LLVMValueRef, to: LLVMValueRef) {
+pub(crate) unsafe fn copy_convention(from: LLVMValueRef, to: LLVMValueRef) {
     // SAFETY: attributes are read into a list of their number.
     unsafe {
         LLVMSetFunctionCallConv(to, LLVMGetFunctionCallConv(from));

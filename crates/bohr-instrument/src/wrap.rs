@@ -155,7 +155,7 @@ unsafe fn has_uses(value: LLVMValueRef) -> bool {
 
 /// # Safety
 /// `value` must be live.
-unsafe fn rename(value: LLVMValueRef, name: &str) {
+pub(crate) unsafe fn rename(value: LLVMValueRef, name: &str) {
     // SAFETY: the caller's promise; the length goes with the text.
     unsafe { LLVMSetValueName2(value, name.as_ptr().cast(), name.len()) }
 }

@@ -48,7 +48,7 @@ impl Encoder<'_> {
             let stops = Rc::clone(&active.stops);
             match (&stops.at(active.at).1, step) {
                 (Stop::Call(Calling::Named(called)), Step::Enter(entered)) => {
-                    return (*called == entered).then(|| self.enter(entered));
+                    return (*called == entered).then(|| self.enter(entered, true));
                 }
                 (Stop::Call(Calling::Named(_)), _) => return None,
                 (Stop::Call(_), _) => {
@@ -71,15 +71,20 @@ impl Encoder<'_> {
         }
         match step {
             Step::Enter(function) => {
-                self.enter(function);
+                self.enter(function, false);
                 Some(())
             }
             _ => None,
         }
     }
 
-    fn enter(&mut self, function: FunctionNumber) {
-        if self.paths.announces(function) {
+    /// Enters a function, by its name or otherwise.
+    fn enter(&mut self, function: FunctionNumber, named: bool) {
+        let announced = match named {
+            true => self.paths.announces_itself(function),
+            false => self.paths.announces(function),
+        };
+        if announced {
             let bits = self.paths.function_bits();
             self.push(ENTERED, MARK_BITS);
             self.push(u64::from(function.as_u32()), bits);

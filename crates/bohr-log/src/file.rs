@@ -22,7 +22,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 36;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a file is not a log that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -141,6 +141,8 @@ mod tests {
             kind: LogKind::Path,
             threads: vec![ThreadLog {
                 thread: ThreadPath::MAIN.child(2),
+                order: words.iter().map(|word| !word).collect(),
+                inputs: words.iter().map(|word| word / 3).collect(),
                 path: words,
             }],
             end: End::Exit(1),

@@ -10,6 +10,7 @@ mod code;
 pub mod decode;
 mod encode;
 pub mod file;
+mod order;
 pub mod raw;
 mod recording;
 
@@ -19,4 +20,5 @@ pub use decode::{
 };
 pub use encode::encode;
 pub use file::{LogFileError, read, write};
+pub use order::{OrderError, Pace, merge};
 pub use recording::{End, LogKind, Recording, ThreadLog};

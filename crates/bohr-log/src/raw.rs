@@ -3,7 +3,9 @@
 
 use crate::ThreadLog;
 use bohr_event::ThreadPath;
-use bohr_event::recording::{CHUNK_HEAD, CHUNK_MAGIC, ChunkWord, HEADER_MAGIC, HeaderWord, NOBODY};
+use bohr_event::recording::{
+    CHUNK_HEAD, CHUNK_MAGIC, ChunkWord, HEADER_MAGIC, HeaderWord, NOBODY, Stream,
+};
 use std::collections::BTreeMap;
 
 /// What a program has written.
@@ -52,7 +54,24 @@ pub enum RawError {
 struct Found {
     parent: u64,
     child: u64,
-    pieces: BTreeMap<u64, Vec<u64>>,
+    /// By stream and number; the last one is where the thread was still writing.
+    pieces: BTreeMap<(u64, u64), Vec<u64>>,
+}
+
+impl Found {
+    /// The words of a stream; `None` if a piece is missing.
+    fn stream(&self, stream: Stream) -> Option<Vec<u64>> {
+        let stream = stream as u64;
+        let pieces = self.pieces.range((stream, 0)..(stream + 1, 0));
+        let mut words = Vec::new();
+        for (expected, ((_, number), piece)) in (0..).zip(pieces) {
+            if *number != expected {
+                return None;
+            }
+            words.extend(piece);
+        }
+        Some(words)
+    }
 }
 
 /// The words of a header.
@@ -111,26 +130,26 @@ pub fn read(
         thread.parent = word(ChunkWord::Parent).unwrap_or(NOBODY);
         thread.child = word(ChunkWord::Child).unwrap_or(0);
         let words = piece.iter().skip(CHUNK_HEAD).copied();
-        let words = words.take_while(|word| *word != 0).collect();
+        let words: Vec<u64> = words.take_while(|word| *word != 0).collect();
         let sequence = word(ChunkWord::Sequence).unwrap_or(0);
-        thread.pieces.insert(sequence, words);
+        let stream = word(ChunkWord::Stream).unwrap_or(0);
+        // A thread that was ended while it put a piece by left it twice.
+        let known = thread.pieces.entry((stream, sequence)).or_default();
+        if words.len() > known.len() {
+            *known = words;
+        }
     }
     let mut paths: BTreeMap<u64, ThreadPath> = BTreeMap::new();
     let mut threads = Vec::new();
     for (index, thread) in found {
         let path = name(&paths, index, &thread)?;
         paths.insert(index, path.clone());
-        if !thread
-            .pieces
-            .keys()
-            .copied()
-            .eq(0..thread.pieces.len() as u64)
-        {
-            return Err(RawError::Overwritten);
-        }
+        let stream = |stream| thread.stream(stream).ok_or(RawError::Overwritten);
         threads.push(ThreadLog {
             thread: path,
-            path: thread.pieces.into_values().flatten().collect(),
+            path: stream(Stream::Path)?,
+            order: stream(Stream::Order)?,
+            inputs: stream(Stream::Inputs)?,
         });
     }
     let fatal = fatal(header, &paths);
@@ -179,8 +198,14 @@ mod tests {
     }
 
     fn piece(thread: u64, sequence: u64, parent: u64, child: u64, words: &[u64]) -> Vec<u64> {
-        let head = [CHUNK_MAGIC, thread, sequence, parent, child, 0, 0, 0];
+        let mut head = vec![CHUNK_MAGIC, thread, sequence, parent, child];
+        head.resize(CHUNK_HEAD, 0);
         [&head, words, &[0, 9]].concat()
+    }
+
+    fn in_order(mut piece: Vec<u64>) -> Vec<u64> {
+        piece[ChunkWord::Stream as usize] = Stream::Order as u64;
+        piece
     }
 
     #[test]
@@ -192,19 +217,20 @@ mod tests {
                 piece(0, 0, NOBODY, 0, &[1, 2]),
                 piece(2, 1, 0, 1, &[7]),
                 piece(1, 0, 0, 2, &[3]),
-                vec![0; 20],
+                vec![0; 40],
+                in_order(piece(1, 0, 0, 2, &[8])),
                 piece(2, 0, 0, 1, &[5, 6]),
             ],
         );
         let threads = raw.unwrap().threads;
         let told: Vec<_> = threads
             .iter()
-            .map(|log| (log.thread.to_string(), &log.path[..]))
+            .map(|log| (log.thread.to_string(), &log.path[..], &log.order[..]))
             .collect();
-        let expected: [(String, &[u64]); 3] = [
-            ("0".into(), &[1, 2]),
-            ("0:2".into(), &[3]),
-            ("0:1".into(), &[5, 6, 7]),
+        let expected: [(String, &[u64], &[u64]); 3] = [
+            ("0".into(), &[1, 2], &[]),
+            ("0:2".into(), &[3], &[8]),
+            ("0:1".into(), &[5, 6, 7], &[]),
         ];
         assert_eq!(told, expected);
     }

@@ -1,7 +1,9 @@
 //! What a log file holds.
 
 use bohr_event::ThreadPath;
+use bohr_event::inputs::{self, ThreadInputs};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -9,6 +11,11 @@ use serde::{Deserialize, Serialize};
 pub enum LogKind {
     /// The path of every thread.
     Path,
+    /// The path of every thread, and the order of synchronisation.
+    PathAndSync,
+    /// The order in which threads came by memory that may be shared, and the order
+    /// of synchronisation.
+    Order,
 }
 
 /// How the recorded run ended.
@@ -41,6 +48,10 @@ pub struct ThreadLog {
     pub thread: ThreadPath,
     /// Its path, as words of the path code.
     pub path: Vec<u64>,
+    /// Its places in the order of all, as words of the order code.
+    pub order: Vec<u64>,
+    /// What it got from outside, as words of the input code.
+    pub inputs: Vec<u64>,
 }
 
 /// A recorded run.
@@ -70,11 +81,47 @@ pub struct Recording {
     pub message: String,
 }
 
+impl LogKind {
+    /// Whether the ways of the threads are there.
+    #[must_use]
+    pub fn has_paths(self) -> bool {
+        self != LogKind::Order
+    }
+}
+
+impl fmt::Display for LogKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            LogKind::Path => "path",
+            LogKind::PathAndSync => "path+sync",
+            LogKind::Order => "order",
+        })
+    }
+}
+
+impl ThreadLog {
+    /// Bytes that the thread has written.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        (self.path.len() + self.order.len() + self.inputs.len()) as u64 * 8
+    }
+}
+
 impl Recording {
     /// Whether the run failed: it did not end itself, or not as a good one does.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.end != End::Exit(self.good_exit)
+    }
+
+    /// What the threads got from outside; those that got nothing are left out.
+    #[must_use]
+    pub fn given(&self) -> Vec<ThreadInputs> {
+        let threads = self.threads.iter().map(|log| ThreadInputs {
+            thread: log.thread.clone(),
+            inputs: inputs::read(&log.inputs),
+        });
+        threads.filter(|one| !one.inputs.is_empty()).collect()
     }
 
     /// The log of a thread.

@@ -1,8 +1,7 @@
 //! The file that everything is written to.
 
 use bohr_event::recording::{CHUNK, HEADER_MAGIC, HeaderWord, RECORDING_VARIABLE};
-use core::ffi::c_void;
-use core::ptr::{null_mut, with_exposed_provenance_mut};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 /// The header, once the file is open.
@@ -50,14 +49,15 @@ pub fn open(program: &[u8; 32]) -> bool {
     true
 }
 
-/// Another piece, all zero; `None` if the disk is full.
+/// Another piece, mapped and all zero; `None` if the disk is full.
 pub fn another() -> Option<*mut u64> {
     let number = header(HeaderWord::Chunks)?.fetch_add(1, Ordering::Relaxed);
     let file = FILE.load(Ordering::Relaxed);
     let offset = number.checked_mul(CHUNK as u64)? as i64;
     // A page that cannot be had later would end the program.
+    // By number: under their names these calls are where a cancelled thread ends.
     // SAFETY: reserves space in a file of ours.
-    let reserved = unsafe { libc::fallocate(file, 0, offset, CHUNK as i64) };
+    let reserved = unsafe { libc::syscall(libc::SYS_fallocate, file, 0, offset, CHUNK) };
     if reserved != 0 {
         header(HeaderWord::Full)?.store(1, Ordering::Relaxed);
         return None;
@@ -75,12 +75,42 @@ fn map(file: i32, offset: i64) -> Option<*mut AtomicU64> {
     (start != libc::MAP_FAILED).then_some(start.cast())
 }
 
-/// Gives a piece back that is full; what was written stays in the file.
+/// Writes a piece that is full to another place of the file, so that it can be used
+/// again: memory that stays where it is costs no faults. `false` if the disk is full.
 ///
 /// # Safety
-/// `end` must be the end of a piece that nobody uses.
-pub unsafe fn forget(end: u64) {
-    let start: *mut c_void = with_exposed_provenance_mut(end as usize - CHUNK);
-    // SAFETY: the caller's promise.
-    unsafe { libc::munmap(start, CHUNK) };
+/// `piece` must be one that only the calling thread uses.
+pub unsafe fn put_by(piece: *const u64) -> bool {
+    let number = header(HeaderWord::Chunks).map(|word| word.fetch_add(1, Ordering::Relaxed));
+    let offset = number.and_then(|number| number.checked_mul(CHUNK as u64));
+    let Some(offset) = offset else {
+        return false;
+    };
+    let file = FILE.load(Ordering::Relaxed);
+    let mut done = 0;
+    while done < CHUNK {
+        // SAFETY: the rest of a piece, to a file of ours.
+        let written = unsafe {
+            let rest = piece.cast::<u8>().add(done);
+            libc::syscall(
+                libc::SYS_pwrite64,
+                file,
+                rest,
+                CHUNK - done,
+                offset as usize + done,
+            )
+        };
+        match written {
+            1.. => done += written as usize,
+            // SAFETY: every thread has its own.
+            _ if written < 0 && unsafe { *libc::__errno_location() } == libc::EINTR => {}
+            _ => {
+                if let Some(full) = header(HeaderWord::Full) {
+                    full.store(1, Ordering::Relaxed);
+                }
+                return false;
+            }
+        }
+    }
+    true
 }

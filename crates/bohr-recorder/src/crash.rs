@@ -3,6 +3,7 @@
 
 use crate::area::header;
 use crate::register::pen;
+use crate::signals::real_action;
 use crate::thread::Thread;
 use bohr_event::recording::{HeaderWord, NOBODY};
 use core::mem;
@@ -26,16 +27,21 @@ pub fn watch() {
         // SAFETY: plain data; the handler is a function of its kind.
         unsafe {
             let mut action: libc::sigaction = mem::zeroed();
-            libc::sigaction(signal, null_mut(), &mut action);
+            real_action(signal, null_mut(), &mut action);
             if action.sa_sigaction != libc::SIG_DFL {
                 continue;
             }
-            let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = note;
-            action.sa_sigaction = handler as usize;
+            action.sa_sigaction = handler();
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
-            libc::sigaction(signal, &action, null_mut());
+            real_action(signal, &action, null_mut());
         }
     }
+}
+
+/// What is called.
+pub fn handler() -> libc::sighandler_t {
+    let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = note;
+    handler as usize
 }
 
 /// The system's own action is back when this returns; a fault happens again, and

@@ -1,8 +1,8 @@
 //! How the program comes to know this library: the constructor of its path
 //! profile calls `__bohr_record`.
 
-use crate::{area, crash, thread};
-use bohr_event::recording::{PATH_MAGIC, PathModule, Pen, RECORDING_VERSION};
+use crate::{area, crash, inputs, order, thread};
+use bohr_event::recording::{HeaderWord, PATH_MAGIC, PathModule, Pen, RECORDING_VERSION};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -27,6 +27,9 @@ unsafe extern "C" fn __bohr_record(module: *mut PathModule) {
     if !known || !area::open(&description.program) {
         return;
     }
+    let wishes = area::header(HeaderWord::Wishes);
+    order::wish(wishes.map_or(0, |word| word.load(Ordering::Relaxed)));
+    inputs::prepare();
     MODULE.store(module, Ordering::Release);
     // SAFETY: the description leads to a writable variable of its object, and to
     // the thread-local of this thread, the only one.

@@ -1,7 +1,7 @@
 //! The first steps of a run, right after a template has cloned it.
 
 use crate::{
-    arena, baton, buffers, clock::CLOCK, control, engine::ENGINE, gates, heap, hold,
+    arena, baton, buffers, clock::CLOCK, control, engine::ENGINE, gates, given, heap, hold,
     ledger::Ledger, lifecycle, output, policy, probe, task::Task, trace::TRACER,
     verdict::REPORTING, watch,
 };
@@ -35,6 +35,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
     TRACER.begin(job, task.store, trace);
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
+    given::begin(job.given.clone());
     probe::begin(&job.probes);
     watch::begin(job.watch.as_ref());
     hold::set(job.hold);

@@ -33,6 +33,7 @@ mod environment;
 mod faults;
 mod footprint;
 mod gates;
+mod given;
 mod grant;
 mod heap;
 mod hold;

@@ -5,6 +5,9 @@
 //!
 //! Of the recorded way, the memory accesses are compared: other branches that lead
 //! to the same accesses make no difference to anybody else.
+//!
+//! If the order was recorded in which threads synchronised, or in which they came by
+//! their memory, nobody makes such a step before its turn.
 
 use crate::{Decision, Grant, Stop, Strategy, Used, View};
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
@@ -20,6 +23,37 @@ pub struct Ways {
     pub sites: Vec<u32>,
     /// The sites that each thread came by, in its order.
     pub threads: BTreeMap<ThreadPath, Vec<u32>>,
+    /// Whose turn it was.
+    pub turns: Option<Turns>,
+}
+
+/// The order of what threads did to each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// The turns, the first one first.
+    pub turns: Vec<Turn>,
+    /// Whether accesses at the compared sites have turns, too; then no ways are known.
+    pub accesses: bool,
+    /// Whether whoever has its turn goes on as long as it can, and others only do what
+    /// has no turn while it waits for them.
+    pub prompt: bool,
+}
+
+/// A thread makes so many steps of a kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Who.
+    pub thread: ThreadPath,
+    /// Whether they take or give back a lock; they are accesses otherwise.
+    pub synchronises: bool,
+    /// How many.
+    pub steps: u64,
+}
+
+/// What has its turn among the steps of a thread.
+fn synchronises(kind: EventKind) -> bool {
+    use EventKind::{Acquire, AcquireShared, Release, ReleaseShared};
+    matches!(kind, Acquire | AcquireShared | Release | ReleaseShared)
 }
 
 /// Where a thread is on its way.
@@ -28,6 +62,8 @@ struct Traveller<'a> {
     way: &'a [u32],
     /// How many sites of it lie behind.
     passed: usize,
+    /// Its name, if it has a turn.
+    path: Option<&'a ThreadPath>,
 }
 
 /// What a thread's next step means.
@@ -41,6 +77,10 @@ enum Step {
     Beyond,
     /// It leads elsewhere.
     Astray,
+    /// It is somebody else's turn.
+    Early,
+    /// It is its turn.
+    InTurn,
 }
 
 /// See the module.
@@ -53,8 +93,11 @@ pub struct Guarded<'a> {
     left: Option<Grant>,
     /// Events since the strategy was asked.
     executed: u64,
-    /// Who was let go on, if that was a step along its way.
-    along: Option<ThreadIndex>,
+    /// Who was let go on, and what that step meant.
+    step: Option<(ThreadIndex, Step)>,
+    /// Turns that are over, and steps of the next one that are.
+    over: usize,
+    made: u64,
 }
 
 impl<'a> Guarded<'a> {
@@ -68,18 +111,54 @@ impl<'a> Guarded<'a> {
             enabled: Vec::new(),
             left: None,
             executed: 0,
-            along: None,
+            step: None,
+            over: 0,
+            made: 0,
         }
     }
 
-    fn step(&self, thread: ThreadIndex, operation: &Operation) -> Step {
+    /// Whose turn it is.
+    fn turn(&self) -> Option<&'a Turn> {
+        self.ways.turns.as_ref()?.turns.get(self.over)
+    }
+
+    /// What the next step means if it is one that has a turn.
+    fn ordered(&self, thread: ThreadIndex, operation: &Operation) -> Option<Step> {
+        let turn = self.turn()?;
+        let synchronises = synchronises(operation.kind);
+        let access = self.ways.turns.as_ref().is_some_and(|turns| turns.accesses);
+        if !(synchronises || access && self.site(operation).is_some()) {
+            return None;
+        }
+        let own = self.threads.get(thread.position());
+        Some(
+            match own.is_some_and(|own| own.path == Some(&turn.thread)) {
+                false => Step::Early,
+                true if turn.synchronises == synchronises => Step::InTurn,
+                true => Step::Astray,
+            },
+        )
+    }
+
+    /// The compared site of an access, if it is at one.
+    fn site(&self, operation: &Operation) -> Option<u32> {
         let (object, site) = (operation.place.object(), operation.place.offset());
-        let site = u32::try_from(site).ok().filter(|site| {
+        u32::try_from(site).ok().filter(|site| {
             let compared = self.ways.sites.binary_search(site).is_ok();
             // A store that waits in a buffer is an access, too.
             let accesses = operation.kind.is_access() || operation.kind == EventKind::Store;
             compared && object == self.ways.object && accesses
-        });
+        })
+    }
+
+    fn step(&self, thread: ThreadIndex, operation: &Operation) -> Step {
+        if let Some(step) = self.ordered(thread, operation) {
+            return step;
+        }
+        if self.ways.turns.as_ref().is_some_and(|turns| turns.accesses) {
+            return Step::Aside;
+        }
+        let site = self.site(operation);
         let traveller = self.threads.get(thread.position()).copied();
         let next = traveller.and_then(|it| it.way.get(it.passed).copied());
         match (site, next) {
@@ -99,9 +178,39 @@ impl<'a> Guarded<'a> {
         if let Some(grant) = &mut self.left {
             grant.events = grant.events.saturating_sub(last.events);
         }
-        let along = self.along.take().filter(|thread| *thread == last.thread);
-        if let Some(traveller) = along.and_then(|thread| self.threads.get_mut(thread.position())) {
-            traveller.passed += 1;
+        match self
+            .step
+            .take()
+            .filter(|(thread, _)| *thread == last.thread)
+        {
+            Some((thread, Step::Along)) => {
+                if let Some(traveller) = self.threads.get_mut(thread.position()) {
+                    traveller.passed += 1;
+                }
+            }
+            Some((_, Step::InTurn)) => {
+                self.made += 1;
+                if self.turn().is_some_and(|turn| turn.steps <= self.made) {
+                    self.over += 1;
+                    self.made = 0;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn prefer_whose_turn_it_is(&mut self) {
+        let prompt = self.ways.turns.as_ref().is_some_and(|turns| turns.prompt);
+        let Some(turn) = self.turn().filter(|_| prompt) else {
+            return;
+        };
+        let threads = &self.threads;
+        let its = |thread: &ThreadIndex| {
+            let traveller = threads.get(thread.position());
+            traveller.is_some_and(|it| it.path == Some(&turn.thread))
+        };
+        if self.enabled.iter().any(its) {
+            self.enabled.retain(its);
         }
     }
 
@@ -121,7 +230,13 @@ impl Strategy for Guarded<'_> {
                 .resize(thread.position() + 1, Traveller::default());
         }
         let way = self.ways.threads.get(path).map_or(&[][..], |way| way);
-        self.threads[thread.position()] = Traveller { way, passed: 0 };
+        let turns = self.ways.turns.iter().flat_map(|turns| &turns.turns);
+        let mut names = turns.map(|turn| &turn.thread);
+        self.threads[thread.position()] = Traveller {
+            way,
+            passed: 0,
+            path: names.find(|name| *name == path),
+        };
         self.strategy.thread_started(thread, path);
     }
 
@@ -135,10 +250,11 @@ impl Strategy for Guarded<'_> {
             };
             match step {
                 Step::Astray => return Decision::Stop(Stop::Pruned),
-                Step::Beyond => {}
-                Step::Aside | Step::Along => self.enabled.push(thread),
+                Step::Beyond | Step::Early => {}
+                Step::Aside | Step::Along | Step::InTurn => self.enabled.push(thread),
             }
         }
+        self.prefer_whose_turn_it_is();
         if self.enabled.is_empty() {
             return Decision::Stop(Stop::Pruned);
         }
@@ -160,8 +276,8 @@ impl Strategy for Guarded<'_> {
             }
         };
         self.left = Some(grant);
-        let along = self.step(grant.thread, view.operation(grant.thread)) == Step::Along;
-        self.along = (along && !view.is_buffer(grant.thread)).then_some(grant.thread);
+        let step = self.step(grant.thread, view.operation(grant.thread));
+        self.step = (!view.is_buffer(grant.thread)).then_some((grant.thread, step));
         Decision::Run(Grant::once(grant.thread))
     }
 
@@ -181,7 +297,7 @@ impl Strategy for Guarded<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Outcome, Run, lost_update, path, run};
+    use crate::machine::{Outcome, Program, Run, lost_update, path, run};
     use crate::{Plan, Rule};
     use proptest::prelude::*;
 
@@ -200,6 +316,7 @@ mod tests {
             object: GUARDED,
             sites,
             threads: [(path(ThreadIndex(GUARDED.into())), way)].into(),
+            turns: None,
         }
     }
 
@@ -222,6 +339,57 @@ mod tests {
             for (thread, way) in ways(&other).threads {
                 prop_assert!(recorded.threads[&thread].starts_with(&way));
             }
+        }
+    }
+
+    /// Two threads that take two locks, one after the other.
+    fn two_locks() -> Program {
+        use crate::machine::Step::{Add, Fork, Join, Lock, Read, Unlock};
+        let taking = |lock| [Lock(lock), Read(lock), Add(lock, 1), Unlock(lock)];
+        alloc::vec![
+            alloc::vec![Fork(1), Fork(2), Join(1), Join(2)],
+            [taking(0), taking(1)].concat(),
+            [taking(1), taking(0)].concat(),
+        ]
+    }
+
+    /// Who took or gave back which lock, in which order.
+    fn locking(ran: &Run<'_>) -> Vec<(ThreadIndex, u64, EventKind)> {
+        let steps = ran.machine.trace.iter();
+        let steps = steps.filter(|(_, operation)| synchronises(operation.kind));
+        steps
+            .map(|(thread, operation)| (*thread, operation.object, operation.kind))
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn locks_are_taken_in_the_recorded_order(
+            recorded: u64,
+            seed: u64,
+            rule in prop::sample::select(alloc::vec![Rule::Random, Rule::Pos, Rule::Sequential]),
+            prompt: bool,
+        ) {
+            let program = two_locks();
+            let original = run(&program, &mut *Plan::new(Rule::Random).strategy(recorded));
+            let turns = locking(&original).into_iter().map(|(thread, _, _)| Turn {
+                thread: path(thread),
+                synchronises: true,
+                steps: 1,
+            });
+            let turns = Turns { turns: turns.collect(), accesses: false, prompt };
+            let plan = Plan {
+                ways: Some(Ways {
+                    object: u16::MAX,
+                    sites: Vec::new(),
+                    threads: BTreeMap::new(),
+                    turns: Some(turns),
+                }),
+                ..Plan::new(rule)
+            };
+            let again = run(&program, &mut *plan.strategy(seed));
+            prop_assert!(matches!(again.outcome, Outcome::Ended(_)));
+            prop_assert_eq!(locking(&again), locking(&original));
         }
     }
 

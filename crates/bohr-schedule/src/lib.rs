@@ -59,7 +59,7 @@ mod systematic;
 mod walk;
 
 pub use feedback::{ReadsFrom, Wish};
-pub use guarded::Ways;
+pub use guarded::{Turn as RecordedTurn, Turns as RecordedTurns, Ways};
 pub use ordered::{Due, Turns, Until, Wakes};
 pub use plan::{Follow, Plan, Rule};
 pub use preempting::Preemption;

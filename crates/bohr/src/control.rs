@@ -247,6 +247,7 @@ impl ProgramArgs {
                 .map(read)
                 .transpose()?
                 .unwrap_or_default(),
+            given: Vec::new(),
         })
     }
 }

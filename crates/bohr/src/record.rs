@@ -8,12 +8,13 @@ use crate::outcome::{Failure, Outcome};
 use bohr_build::{Cache, Profile};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::Invocation;
-use bohr_explore::record::{Recorded, Recorder};
+use bohr_explore::record::{Recorded, Recorder, Spent};
 use bohr_explore::{ExploreError, Voice, find_program, write_whole};
-use bohr_log::{DecodeError, End, LogKind, choices};
+use bohr_log::{DecodeError, End, LogKind, ThreadLog, choices};
 use bohr_program::Program;
 use serde_json::json;
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,6 +37,9 @@ bohr is not recorded.
 Exit codes: 0 recorded, and the run was good; 1 recorded, and the run failed; 2 bohr
 could not do it.")]
 pub struct Args {
+    /// What is recorded.
+    #[arg(long, value_enum, default_value = "path")]
+    log: Log,
     /// Where the log goes [default: the program's name with .log].
     #[arg(short, long, value_name = "LOG")]
     output: Option<PathBuf>,
@@ -48,7 +52,8 @@ pub struct Args {
     /// Also run the program as it was built, to compare the time.
     #[arg(long)]
     compare: bool,
-    /// File that the program reads as its standard input; it has none otherwise.
+    /// File that the program reads as its standard input, `-` for bohr's own, which is
+    /// read to its end first; it has none otherwise.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Record runs under control, with store buffers as this memory model has them;
@@ -72,6 +77,36 @@ pub struct Args {
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Log {
+    /// The way of every thread: the least costly, and `bohr solve` has to search.
+    Path,
+    /// The same, and the order of locks and conditions, so that it searches less.
+    #[value(name = "path+sync")]
+    PathAndSync,
+    /// The order in which threads come by memory that they share: costly, and there
+    /// is nothing left to solve.
+    Order,
+}
+
+impl Log {
+    fn kind(self) -> LogKind {
+        match self {
+            Log::Path => LogKind::Path,
+            Log::PathAndSync => LogKind::PathAndSync,
+            Log::Order => LogKind::Order,
+        }
+    }
+
+    fn profile(self) -> Profile {
+        match self {
+            Log::Path | Log::PathAndSync => Profile::Path,
+            Log::Order => Profile::Order,
+        }
+    }
 }
 
 /// Why nothing was recorded.
@@ -100,7 +135,8 @@ impl Diagnosis for RecordError {
 struct Kept {
     recorded: Recorded,
     runs: u64,
-    branches: u64,
+    /// How many, if the log tells.
+    branches: Option<u64>,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -123,7 +159,10 @@ pub fn run(args: &Args) -> Outcome {
     let Some(recorded) = kept else {
         return Ok(nothing_kept(args, runs, go_on()));
     };
-    let branches = choices(&program, &recorded.recording).map_err(RecordError::from)?;
+    let branches = match args.log.kind().has_paths() {
+        true => Some(choices(&program, &recorded.recording).map_err(RecordError::from)?),
+        false => None,
+    };
     let failed = recorded.recording.failed();
     let bytes = bohr_log::write(&recorded.recording);
     write_whole(&output, &bytes).map_err(|source| ExploreError::File {
@@ -195,7 +234,7 @@ impl Args {
     fn recorder(&self, output: &Path) -> Result<(Recorder, std::sync::Arc<Program>), Failure> {
         let path = find_program(Path::new(&self.command[0])).map_err(ExploreError::from)?;
         let cache = Cache::open()?.interrupted_by(interruption());
-        let paths = cache.profile(&path, Profile::Path)?;
+        let paths = cache.profile(&path, self.log.profile())?;
         let arguments = self.command[1..]
             .iter()
             .map(|word| word.as_bytes().to_vec());
@@ -204,15 +243,18 @@ impl Args {
             .filter(|folder| !folder.as_os_str().is_empty());
         let recorder = Recorder {
             program: path,
+            kind: self.log.kind(),
             profile: paths.executable,
             bundle: paths.bundle.0,
             invocation: Invocation {
                 arguments: arguments.collect(),
                 environment: environment(),
                 input: match &self.stdin {
+                    Some(path) if path.as_os_str() == "-" => own_input()?,
                     Some(path) => crate::control::read(path)?,
                     None => Vec::new(),
                 },
+                given: Vec::new(),
             },
             good_exit: self.expect_exit,
             limit: self.run_time,
@@ -222,21 +264,33 @@ impl Args {
     }
 }
 
-/// Bytes of all paths.
-fn log_bytes(recorded: &Recorded) -> u64 {
-    let threads = recorded.recording.threads.iter();
-    threads.map(|log| log.path.len() as u64 * 8).sum()
+/// All that bohr itself is given.
+fn own_input() -> Result<Vec<u8>, Failure> {
+    let mut input = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut input);
+    read.map_err(|source| ExploreError::File {
+        path: "-".into(),
+        source,
+    })?;
+    Ok(input)
 }
 
-fn as_json(kept: &Kept, native: Option<Duration>, output: &Path) -> serde_json::Value {
+/// Bytes that all threads have written.
+fn log_bytes(recorded: &Recorded) -> u64 {
+    let threads = recorded.recording.threads.iter();
+    threads.map(ThreadLog::bytes).sum()
+}
+
+fn as_json(kept: &Kept, native: Option<Spent>, output: &Path) -> serde_json::Value {
     let recording = &kept.recorded.recording;
-    let LogKind::Path = recording.kind;
     json!({
         "failed": recording.failed(),
-        "log": "path",
+        "log": recording.kind.to_string(),
         "runs": kept.runs,
-        "native_seconds": native.map(|time| time.as_secs_f64()),
-        "recorded_seconds": kept.recorded.time.as_secs_f64(),
+        "native_seconds": native.map(|spent| spent.time.as_secs_f64()),
+        "native_processor_seconds": native.map(|spent| spent.processor.as_secs_f64()),
+        "recorded_seconds": kept.recorded.spent.time.as_secs_f64(),
+        "recorded_processor_seconds": kept.recorded.spent.processor.as_secs_f64(),
         "log_bytes": log_bytes(&kept.recorded),
         "branches": kept.branches,
         "threads": recording.threads.len(),
@@ -251,10 +305,12 @@ fn describe(kept: &Kept, output: &Path) -> String {
         1 => String::new(),
         runs => format!(" in run {runs}"),
     };
+    let branches = kept
+        .branches
+        .map_or_else(String::new, |count| format!("{count} branches of "));
     format!(
-        "{}{runs}; {} branches of {} threads in {} bytes: {}",
+        "{}{runs}; {branches}{} threads in {} bytes: {}",
         describe_end(&recording.end),
-        kept.branches,
         recording.threads.len(),
         log_bytes(&kept.recorded),
         output.display()

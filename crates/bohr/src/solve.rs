@@ -3,13 +3,14 @@
 
 mod execution;
 mod order;
+mod vectors;
 
 use crate::control::{duration, environment, signature_tag, target};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{self, Bug, Invocation};
 use bohr_explore::{ExploreError, Subject, write_whole};
-use bohr_log::{DecodeError, LogFileError, Recording};
+use bohr_log::{DecodeError, LogFileError, LogKind, OrderError, Recording};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -85,6 +86,9 @@ pub enum SolveError {
     /// The log does not fit the program.
     #[error("the log does not fit the program")]
     Undecodable(#[from] DecodeError),
+    /// The recorded order is none.
+    #[error("the recorded order cannot be followed")]
+    Unordered(#[from] OrderError),
     /// There is nothing to solve.
     #[error("the recorded run was good")]
     NoFailure,
@@ -167,7 +171,9 @@ impl Diagnosis for SolveError {
 
     fn help(&self) -> Option<String> {
         let help = match self {
-            SolveError::Log { .. } => "`bohr record -o LOG -- PROGRAM` writes one",
+            SolveError::Log { .. } | SolveError::Unordered(_) => {
+                "`bohr record -o LOG -- PROGRAM` writes one"
+            }
             SolveError::Undecodable(_) | SolveError::NoModel => {
                 "name the build that was recorded with `--program FILE`"
             }
@@ -206,9 +212,10 @@ pub fn run(args: &Args) -> Outcome {
         return Err(SolveError::Buffers.into());
     }
     let subject = subject(args, &recording)?;
-    let solved = match args.by {
-        Solver::Execution => execution::solve(args, &recording, &subject)?,
-        Solver::Order | Solver::Validate => order::solve(args, &recording, &subject)?,
+    let solved = match (recording.kind, args.by) {
+        (LogKind::Order, _) => vectors::solve(args, &recording, &subject)?,
+        (_, Solver::Execution) => execution::solve(args, &recording, &subject)?,
+        (_, Solver::Order | Solver::Validate) => order::solve(args, &recording, &subject)?,
     };
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| args.log.with_extension("bohr"));
@@ -241,6 +248,7 @@ fn subject(args: &Args, recording: &Recording) -> Result<Subject, Failure> {
         arguments: recording.arguments.clone(),
         environment: recording.environment.clone(),
         input: recording.input.clone(),
+        given: recording.given(),
     };
     let mut subject = Subject::new(target, invocation.with_secrets_of(&environment()));
     if models.is_empty() {

@@ -20,6 +20,7 @@ fn subject(folder: &Folder, length: &str) -> Subject {
         arguments: vec![length.as_bytes().to_vec()],
         environment: Vec::new(),
         input: Vec::new(),
+        given: Vec::new(),
     };
     Subject::new(target, invocation)
 }

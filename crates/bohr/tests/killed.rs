@@ -21,6 +21,7 @@ fn subject(folder: &Folder) -> Subject {
         arguments: vec![b"300000".to_vec()],
         environment: Vec::new(),
         input: Vec::new(),
+        given: Vec::new(),
     };
     Subject::new(target, invocation)
 }

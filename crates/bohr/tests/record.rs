@@ -88,6 +88,34 @@ fn the_log_tells_every_call_however_the_run_ends() {
 }
 
 #[test]
+fn threads_come_and_go_in_every_way() {
+    let folder = Folder::empty();
+    folder.build("beyond", &["-O2", "-std=gnu17"]);
+    let ended = folder.bohr(&["record", "--", "./program"]).expect(0);
+    let counts = entered(&folder);
+    let told = ["collatz", "step"].map(|name| counts[name]).to_vec();
+    assert_eq!(told, printed(&ended.text()), "{ended}");
+    let threads = log_of(&folder).threads.into_iter();
+    let mut threads: Vec<_> = threads.map(|log| log.thread.to_string()).collect();
+    threads.sort();
+    assert_eq!(threads, ["0", "0:1", "0:2", "0:3", "0:4"]);
+}
+
+#[test]
+fn handlers_of_signals_leave_the_way_whole() {
+    let folder = Folder::empty();
+    folder.build("handled", &["-O2"]);
+    let ended = folder.bohr(&["record", "--", "./program"]).expect(0);
+    let counts = entered(&folder);
+    let [collatz, handled] = printed(&ended.text())[..] else {
+        panic!("{ended}");
+    };
+    assert!(handled > 0, "{ended}");
+    assert_eq!(counts["collatz"], collatz, "{ended}");
+    assert_eq!(counts.get("handled"), None);
+}
+
+#[test]
 fn exceptions_land_where_they_did() {
     let folder = Folder::empty();
     folder.build_cpp("thrown");

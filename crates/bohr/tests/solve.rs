@@ -4,34 +4,59 @@ mod controlled;
 
 use controlled::Folder;
 
-/// Records until `program` fails.
-fn record(folder: &Folder, words: &[&str]) {
-    let record = [
-        "record",
-        "--until-failure",
-        "--runs",
-        "200",
-        "--",
-        "./program",
-    ];
-    folder.bohr(&[&record[..], words].concat()).expect(1);
+/// Records until the program fails.
+fn record(folder: &Folder, log: &str) {
+    let until_failure = ["--until-failure", "--runs", "200", "--", "./program"];
+    let words = [&["record", "--log", log][..], &until_failure].concat();
+    folder.bohr(&words).expect(1);
+}
+
+/// Solves the log; what was solved replays.
+fn solve(folder: &Folder) -> serde_json::Value {
+    let solved = folder
+        .bohr(&["solve", "--json", "program.log"])
+        .expect(0)
+        .json();
+    assert_eq!(solved["solved"], true, "{solved}");
+    assert_eq!(solved["bug_file"], "program.bohr", "{solved}");
+    let replayed = folder.bohr(&["replay", "--json", "--times", "20", "program.bohr"]);
+    let replayed = replayed.expect(0).json();
+    assert_eq!(replayed["reproduced"], 20, "{replayed}");
+    solved
 }
 
 #[test]
 fn a_recorded_failure_becomes_a_bug_that_replays() {
     let folder = Folder::empty();
     folder.build("overdrawn", &[]);
-    record(&folder, &[]);
-    let solved = folder
-        .bohr(&["solve", "--json", "program.log"])
-        .expect(0)
-        .json();
-    assert_eq!(solved["solved"], true, "{solved}");
-    assert_eq!(solved["kind"], "assertion", "{solved}");
-    assert_eq!(solved["bug_file"], "program.bohr", "{solved}");
-    let replayed = folder.bohr(&["replay", "--json", "--times", "20", "program.bohr"]);
-    let replayed = replayed.expect(0).json();
-    assert_eq!(replayed["reproduced"], 20, "{replayed}");
+    for log in ["path", "path+sync", "order"] {
+        record(&folder, log);
+        let solved = solve(&folder);
+        assert_eq!(solved["kind"], "assertion", "{log}: {solved}");
+    }
+}
+
+#[test]
+fn time_and_chance_are_those_of_the_recorded_run() {
+    let folder = Folder::empty();
+    folder.build("clocked", &["-O2"]);
+    for log in ["path", "path+sync", "order"] {
+        record(&folder, log);
+        let solved = solve(&folder);
+        assert_eq!(solved["kind"], "assertion", "{log}: {solved}");
+    }
+}
+
+#[test]
+fn a_recorded_order_is_followed_to_the_same_end() {
+    let folder = Folder::empty();
+    folder.build("order_matters", &["-O2"]);
+    for _ in 0..3 {
+        record(&folder, "order");
+        let solved = solve(&folder);
+        let kind = solved["kind"].as_str().expect("a kind");
+        assert!(kind.starts_with("exit-"), "{solved}");
+    }
 }
 
 #[test]

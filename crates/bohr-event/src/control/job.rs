@@ -2,6 +2,7 @@
 
 use super::{Omissions, Probes, Watch};
 use crate::MemoryModel;
+use crate::inputs::ThreadInputs;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,8 @@ pub struct Job {
     /// Whether a process may do one run after the other, where a run has left
     /// nothing behind but memory, which is put back.
     pub rewind: bool,
+    /// What threads get from outside, as long as they ask for the same.
+    pub given: Vec<ThreadInputs>,
     /// What is left out of the runs.
     pub without: Omissions,
     /// Of which moments the runs keep the stack.

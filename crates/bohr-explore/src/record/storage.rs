@@ -11,6 +11,9 @@ use tempfile::NamedTempFile;
 /// Longer than any disk; what nobody writes takes no room.
 const LENGTH: u64 = 1 << 40;
 
+/// Threads that were ended before they could fill the place that they had taken.
+const UNFINISHED: u64 = 1024;
+
 /// What goes wrong with it.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
@@ -34,8 +37,8 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// An empty one.
-    pub fn in_folder(folder: &Path) -> Result<Storage, StorageError> {
+    /// An empty one, which asks for these things.
+    pub fn in_folder(folder: &Path, wishes: u64) -> Result<Storage, StorageError> {
         let made = || {
             let file = tempfile::Builder::new()
                 .prefix(".bohr-recording-")
@@ -47,6 +50,7 @@ impl Storage {
             };
             write(HeaderWord::Magic, HEADER_MAGIC)?;
             write(HeaderWord::Chunks, 1)?;
+            write(HeaderWord::Wishes, wishes)?;
             Ok(file)
         };
         let folder = folder.to_path_buf();
@@ -69,9 +73,10 @@ impl Storage {
         };
         let header = piece(file, 0).map_err(at)?;
         let header = Header::new(&header)?;
-        // Space is taken piece by piece; a number beyond it was written by mistake.
+        // Space is taken piece by piece; a number far beyond it was written by mistake.
         let blocks = file.metadata().map_err(at)?;
-        let taken = std::os::unix::fs::MetadataExt::blocks(&blocks) * 512 / CHUNK as u64 + 1;
+        let taken =
+            std::os::unix::fs::MetadataExt::blocks(&blocks) * 512 / CHUNK as u64 + UNFINISHED;
         if header.pieces() > taken {
             return Err(RawError::Overwritten.into());
         }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: bohr-lower PROGRAM DIRECTORY \
-    [--profile control|path|alignment|production] [--hook shared|all] [--plain]";
+    [--profile control|path|order|alignment|production] [--hook shared|all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
@@ -59,11 +59,12 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--profile" => match arguments.next().as_deref() {
                 Some("control") => {}
                 Some("path") => hooks = HookChoice::Paths,
+                Some("order") => hooks = HookChoice::Order,
                 Some("alignment") => hooks = HookChoice::Points,
                 Some("production") => hooks = HookChoice::Production,
                 other => {
                     return Err(format!(
-                        "there is no profile {other:?}; there are: control, path, alignment, \
+                        "there is no profile {other:?}; there are: control, path, order, alignment, \
                          production"
                     ));
                 }

@@ -5,11 +5,13 @@
 //! registers and read again after calls. Every change is stored at once, so that
 //! whatever ends the program finds it: a store that nobody waits for.
 
+mod announcement;
 mod edges;
 mod effects;
 mod pen;
 mod tables;
 
+pub(crate) use tables::KEPT;
 pub use tables::assembly;
 
 use crate::gates::Numbered;
@@ -17,7 +19,7 @@ use bohr_program::paths::{
     Calling, Choice, ENTERED, LANDED, MARK_BITS, Paths, RETURNED, RETURNED_BITS, Room, RoomPoint,
     width,
 };
-use bohr_program::{BlockNumber, FunctionNumber, InstructionNumber, Operation, Program};
+use bohr_program::{BlockNumber, Body, FunctionNumber, InstructionNumber, Operation, Program};
 use edges::Edges;
 use inkwell::context::Context;
 use inkwell::llvm_sys::LLVMTailCallKind;
@@ -44,7 +46,12 @@ pub fn insert<'ctx>(
 ) -> Result<(), String> {
     let paths = Paths::of(program);
     let words = Words::add_to(context, module)?;
-    for (number, _, _) in program.bodies() {
+    for (number, _, _) in program.bodies().filter(|body| paths.is_apart(body.0)) {
+        let function = numbered.function(number).value;
+        announcement::put_in_front(&words, &paths, number, function);
+    }
+    for (number, _, body) in program.bodies() {
+        call_by_name(program, &paths, &mut numbered, (number, body));
         if paths.logs(number) {
             let function = numbered.function(number);
             let writer = Writer {
@@ -63,6 +70,25 @@ pub fn insert<'ctx>(
     let options = PassBuilderOptions::create();
     let done = module.run_passes(PROMOTE, machine, options);
     done.map_err(|message| message.to_string())
+}
+
+/// Sends the calls by name of a function to where they lead.
+fn call_by_name(
+    program: &Program,
+    paths: &Paths,
+    numbered: &mut Numbered,
+    (function, body): (FunctionNumber, &Body),
+) {
+    for (instruction, facts) in body.instructions.iter() {
+        let call = facts.operation.call().map(|call| &body.calls[call]);
+        let calling = call.map(|call| paths.calling(program, call));
+        if let Some(Calling::Named(callee)) = calling
+            && paths.is_apart(callee)
+        {
+            let callee = numbered.function(callee).value;
+            announcement::call_itself(numbered.function(function).instruction(instruction), callee);
+        }
+    }
 }
 
 /// One function.
@@ -117,7 +143,7 @@ impl Writer<'_> {
         self.pen.stand_at_entry();
         self.pen.take_up();
         self.look(RoomPoint::Block(entry));
-        if self.paths.announces(self.function) {
+        if self.paths.announces_itself(self.function) {
             self.mark(ENTERED);
         }
     }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Registers that the calling convention of `__bohr_path_full` keeps and that of
 /// the recorder does not; with one more word the stack is aligned.
-const KEPT: [&str; 8] = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10"];
+pub const KEPT: [&str; 8] = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10"];
 
 /// The whole text.
 #[must_use]

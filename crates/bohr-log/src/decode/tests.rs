@@ -165,12 +165,21 @@ impl Recorder<'_, '_> {
         self.code.push(u64::from(function.as_u32()), bits);
     }
 
+    /// A function that others than named calls enter.
+    fn announced(&mut self, function: FunctionNumber) -> Left {
+        if self.paths.is_apart(function) {
+            self.code.reserve(MARK_BITS + self.paths.function_bits());
+            self.number(ENTERED, function);
+        }
+        self.function(function)
+    }
+
     fn function(&mut self, function: FunctionNumber) -> Left {
         let body = self.program.functions[function].body.as_ref().unwrap();
         self.steps.push(Step::Enter(function));
         let mut block = BlockNumber::new(0);
         self.look(function, RoomPoint::Block(block));
-        if self.paths.announces(function) {
+        if self.paths.announces_itself(function) {
             self.number(ENTERED, function);
         }
         loop {
@@ -234,7 +243,7 @@ impl Recorder<'_, '_> {
                         .filter(|one| self.paths.announces(*one))
                         .collect();
                     let callee = announcing[self.dice.below(announcing.len())];
-                    match self.function(callee) {
+                    match self.announced(callee) {
                         Left::Returned => {}
                         other => return other,
                     }
@@ -266,6 +275,8 @@ fn recording(words: Vec<u64>) -> Recording {
         good_exit: 0,
         kind: LogKind::Path,
         threads: vec![ThreadLog {
+            order: Vec::new(),
+            inputs: Vec::new(),
             path: words,
             thread: ThreadPath::MAIN,
         }],
@@ -291,7 +302,7 @@ proptest! {
             steps: Vec::new(),
             fuel: 200,
         };
-        let left = recorder.function(FunctionNumber::new(0));
+        let left = recorder.announced(FunctionNumber::new(0));
         let execution = execution(&program, &recording(recorder.code.words()));
         let thread = execution.expect("a log that was just written").threads.remove(0);
         // What was walked is a beginning of what follows from the code, and

@@ -131,7 +131,7 @@ impl<'p> Walk<'p, '_> {
         }
         let Some(active) = self.stack.last() else {
             return match self.mark()? {
-                Mark::Entered(function) => self.enter(function),
+                Mark::Entered(function) => self.enter(function, true),
                 Mark::Returned => Err(Senseless::NoCall.into()),
                 Mark::Landed(function, block) => self.land(function, block),
             };
@@ -246,7 +246,7 @@ impl<'p> Walk<'p, '_> {
         Senseless::NoLanding { function, block }.into()
     }
 
-    fn enter(&mut self, function: FunctionNumber) -> Result<(), Ends> {
+    fn enter(&mut self, function: FunctionNumber, announced: bool) -> Result<(), Ends> {
         let (program, paths, body) = (self.program, self.paths, self.body(function));
         let prepared = &mut self.prepared[function];
         let stops = prepared.get_or_insert_with(|| Rc::new(Stops::of(program, paths, body)));
@@ -259,20 +259,20 @@ impl<'p> Walk<'p, '_> {
             next: body.blocks[block].first.index(),
         };
         self.stack.push(active);
-        self.say(Step::Enter(function), self.paths.announces(function));
+        self.say(Step::Enter(function), announced);
         Ok(())
     }
 
     fn call(&mut self, calling: Calling) -> Result<(), Ends> {
         match calling {
             Calling::Quiet | Calling::Open | Calling::Twice => self.open(),
-            Calling::Named(called) if self.paths.announces(called) => match self.mark()? {
-                Mark::Entered(entered) if entered == called => self.enter(entered),
+            Calling::Named(called) if self.paths.announces_itself(called) => match self.mark()? {
+                Mark::Entered(entered) if entered == called => self.enter(entered, true),
                 Mark::Entered(entered) => Err(self.other_function(called, entered)),
                 Mark::Returned => Err(Senseless::NoCall.into()),
                 Mark::Landed(function, block) => self.land(function, block),
             },
-            Calling::Named(called) => self.enter(called),
+            Calling::Named(called) => self.enter(called, false),
         }
     }
 
@@ -283,7 +283,7 @@ impl<'p> Walk<'p, '_> {
 
     fn open(&mut self) -> Result<(), Ends> {
         match self.mark()? {
-            Mark::Entered(function) => self.enter(function),
+            Mark::Entered(function) => self.enter(function, true),
             Mark::Landed(function, block) => self.land(function, block),
             Mark::Returned => {
                 self.go_on();

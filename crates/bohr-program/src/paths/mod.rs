@@ -16,7 +16,7 @@
 //!   call of a quiet function     nothing
 //!   call of a function by name   what that function writes
 //!   open call                    { entered function } then returned or landed
-//! entered  = 1 0 number          by functions that others than named calls reach
+//! entered  = 1 0 number          where others than named calls enter a function
 //! returned = 0
 //! landed   = 1 1 number block    an exception arrived, or a second return
 //! ```

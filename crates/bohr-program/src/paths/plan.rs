@@ -8,6 +8,7 @@ use crate::function::{Body, Call, Function};
 use crate::ids::{ConstantNumber, FunctionNumber};
 use crate::program::Program;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use std::collections::BTreeSet;
 
 /// Functions behind which another process may go on, which writes elsewhere: it
 /// has to look where.
@@ -31,6 +32,8 @@ pub enum Calling {
 #[derive(Clone, Debug)]
 pub struct Paths {
     announces: EntitySet<FunctionNumber>,
+    /// Those of them that have a function in front of them which does.
+    apart: EntitySet<FunctionNumber>,
     logs: EntitySet<FunctionNumber>,
     function_bits: u32,
 }
@@ -50,8 +53,23 @@ impl Paths {
                 announces.insert(function);
             }
         }
+        let inside = program.constants.values().filter_map(|constant| {
+            // What holds the address of a block refers to the function itself.
+            let ConstantValue::Block(function, _) = constant.value else {
+                return None;
+            };
+            Some(function)
+        });
+        let inside: BTreeSet<FunctionNumber> = inside.collect();
+        let mut apart = EntitySet::new();
+        for (number, _, _) in program.bodies() {
+            if announces.contains(number) && !inside.contains(&number) {
+                apart.insert(number);
+            }
+        }
         let mut paths = Paths {
             announces,
+            apart,
             logs: EntitySet::new(),
             function_bits: width(program.bodies().count()),
         };
@@ -64,7 +82,7 @@ impl Paths {
         let mut callers: SecondaryMap<FunctionNumber, Vec<FunctionNumber>> = SecondaryMap::new();
         let mut found = Vec::new();
         for (number, function, body) in program.bodies() {
-            let mut writes = self.announces(number) || has_choice(body);
+            let mut writes = self.announces_itself(number) || has_choice(body);
             for call in body.calls.values() {
                 match self.calling(program, call) {
                     Calling::Quiet => {}
@@ -119,10 +137,23 @@ impl Paths {
         }
     }
 
-    /// Whether a function announces itself when it is entered.
+    /// Whether a function is announced when others than named calls enter it.
     #[must_use]
     pub fn announces(&self, function: FunctionNumber) -> bool {
         self.announces.contains(function)
+    }
+
+    /// Whether the announcement is a function of its own, in front of this one, which
+    /// calls by name pass by.
+    #[must_use]
+    pub fn is_apart(&self, function: FunctionNumber) -> bool {
+        self.apart.contains(function)
+    }
+
+    /// Whether a function announces itself, whoever enters it.
+    #[must_use]
+    pub fn announces_itself(&self, function: FunctionNumber) -> bool {
+        self.announces(function) && !self.is_apart(function)
     }
 
     /// Whether a function writes anything, itself or by what it calls.

@@ -55,7 +55,7 @@ impl Room {
         }
         let entry = search.ahead[graph.entry()];
         let announced = MARK_BITS + paths.function_bits();
-        let announced = if paths.announces(function) {
+        let announced = if paths.announces_itself(function) {
             announced
         } else {
             0

@@ -1,7 +1,7 @@
 //! Randomness from the system: the same in every run.
 
 use super::interpose;
-use crate::{carrier::CarrierOnly, control, real::real};
+use crate::{carrier::CarrierOnly, control, given, real::real};
 use core::{cell::Cell, ffi::c_void, slice};
 
 /// State of a generator that only has to be the same everywhere (SplitMix64).
@@ -23,6 +23,10 @@ fn next() -> u64 {
 pub unsafe fn fill(buffer: *mut c_void, length: usize) {
     // SAFETY: the caller vouches for it.
     let buffer = unsafe { slice::from_raw_parts_mut(buffer.cast::<u8>(), length) };
+    if let Some(given) = given::random(length) {
+        buffer.copy_from_slice(&given);
+        return;
+    }
     for chunk in buffer.chunks_mut(8) {
         chunk.copy_from_slice(&next().to_le_bytes()[..chunk.len()]);
     }
@@ -57,7 +61,7 @@ interpose! {
             // SAFETY: passes on the call.
             return unsafe { get() };
         }
-        next() as u32
+        given::number().unwrap_or_else(next) as u32
     }
 
     fn arc4random_buf(buffer: *mut c_void, length: usize) {
@@ -76,6 +80,24 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { get(bound) };
         }
-        if bound == 0 { 0 } else { (next() % u64::from(bound)) as u32 }
+        match (given::number(), bound) {
+            (Some(number), _) => number as u32,
+            (None, 0) => 0,
+            (None, bound) => (next() % u64::from(bound)) as u32,
+        }
+    }
+
+    fn rand() -> i32 {
+        let own = real!(fn rand() -> i32);
+        let given = if control::is_on() { given::number() } else { None };
+        // SAFETY: passes on the call.
+        given.map_or_else(|| unsafe { own() }, |number| number as i32)
+    }
+
+    fn random() -> i64 {
+        let own = real!(fn random() -> i64);
+        let given = if control::is_on() { given::number() } else { None };
+        // SAFETY: passes on the call.
+        given.map_or_else(|| unsafe { own() }, |number| number as i64)
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     clock::{CLOCK, nanoseconds, timespec},
     control,
     engine::{ENGINE, Woken, operation},
+    given,
     real::real,
     signals::{self, Handled},
     system,
@@ -32,6 +33,12 @@ pub fn sleep_until(deadline: u64, place: u64) -> u64 {
         }
     }
     0
+}
+
+/// What a clock shows: what it showed in a recorded run, or virtual time.
+fn read(clock: libc::clockid_t) -> u64 {
+    let virtual_time = CLOCK.read(clock);
+    given::time().unwrap_or(virtual_time)
 }
 
 fn is_valid(time: &libc::timespec) -> bool {
@@ -78,7 +85,7 @@ interpose! {
             return failed(answer.err().unwrap_or(0));
         }
         // SAFETY: the program wants the time there.
-        unsafe { *time = timespec(CLOCK.read(clock)) };
+        unsafe { *time = timespec(read(clock)) };
         // The look may have been what a timer waited for.
         signals::deliver(ENGINE.current(), caller());
         0
@@ -90,7 +97,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { get(time, zone) };
         }
-        let now = CLOCK.read(libc::CLOCK_REALTIME) / 1000;
+        let now = read(libc::CLOCK_REALTIME) / 1000;
         // SAFETY: the program wants the time there, if anywhere.
         if let Some(time) = unsafe { time.as_mut() } {
             time.tv_sec = (now / 1_000_000) as i64;
@@ -105,7 +112,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { get(seconds) };
         }
-        let now = (CLOCK.read(libc::CLOCK_REALTIME) / 1_000_000_000) as libc::time_t;
+        let now = (read(libc::CLOCK_REALTIME) / 1_000_000_000) as libc::time_t;
         // SAFETY: the program wants the time there, if anywhere.
         if let Some(seconds) = unsafe { seconds.as_mut() } {
             *seconds = now;
@@ -120,7 +127,7 @@ interpose! {
             return unsafe { get(time, base) };
         }
         // SAFETY: the program wants the time there.
-        unsafe { *time = timespec(CLOCK.read(libc::CLOCK_REALTIME)) };
+        unsafe { *time = timespec(read(libc::CLOCK_REALTIME)) };
         base
     }
 

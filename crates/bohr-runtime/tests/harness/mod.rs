@@ -170,6 +170,7 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         policy: Policy::default(),
         hold: false,
         rewind: true,
+        given: Vec::new(),
         without: Omissions::default(),
         probes: Probes::default(),
         watch: None,

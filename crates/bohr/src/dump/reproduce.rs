@@ -284,6 +284,7 @@ fn invocation(request: &Request<'_>) -> Result<Invocation, Failure> {
             Some(path) => read(path)?,
             None => Vec::new(),
         },
+        given: Vec::new(),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::solve::SolveError;
 use bohr_event::control::{Detailing, Job, Outcome};
 use bohr_event::{FailureKind, ThreadPath};
 use bohr_explore::native::hooked_sites;
-use bohr_explore::record::{Recorded, Recorder};
+use bohr_explore::record::{Recorded, Recorder, Spent};
 use bohr_explore::{Ran, Subject, Voice, object_of_sites};
 use bohr_log::{End, LogKind, Recording, Step, ThreadLog};
 use bohr_program::SiteNumber;
@@ -78,8 +78,11 @@ impl<'r> Controlled<'r> {
                 continue;
             }
             let recording = self.recording(&ran, end, object)?;
-            let time = started.elapsed();
-            return Ok((Some(Recorded { recording, time }), seed + 1));
+            let spent = Spent {
+                time: started.elapsed(),
+                ..Spent::default()
+            };
+            return Ok((Some(Recorded { recording, spent }), seed + 1));
         }
         Ok((None, most))
     }
@@ -100,7 +103,11 @@ impl<'r> Controlled<'r> {
             let steps: Vec<Step> = way.steps.iter().filter_map(step).collect();
             let path = bohr_log::encode(program, &steps).unwrap_or_default();
             let thread = way.thread.clone();
-            ThreadLog { thread, path }
+            ThreadLog {
+                thread,
+                path,
+                ..ThreadLog::default()
+            }
         });
         Ok(Recording {
             writer: env!("CARGO_PKG_VERSION").to_string(),

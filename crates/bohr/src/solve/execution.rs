@@ -1,6 +1,7 @@
 //! Solving by execution: the program runs under control while every thread keeps
 //! to the accesses that its log tells of, with no preemption, then one, then two.
 
+use super::vectors::{self, Demand};
 use super::{Args, SolveError, Solved};
 use crate::control::{budget_bar, interruption, show_hunt};
 use crate::outcome::Failure;
@@ -8,7 +9,7 @@ use bohr_explore::hunt::{Budget, Hunt, Shard, hunt};
 use bohr_explore::likeness::{Ending, Likeness, SeenPlace};
 use bohr_explore::native::hooked_sites;
 use bohr_explore::{StrategyName, Subject, Voice, object_of_sites};
-use bohr_log::{End, Recording, execution, visits};
+use bohr_log::{End, LogKind, Recording, execution, visits};
 use bohr_program::{Language, Program, SiteNumber};
 use bohr_schedule::Ways;
 use std::sync::atomic::Ordering;
@@ -92,7 +93,12 @@ fn ways(
     let threads = visits(program, recording, &compared).map_err(SolveError::from)?;
     let numbers = |way: Vec<SiteNumber>| way.into_iter().map(SiteNumber::as_u32).collect();
     let sites = program.sites.keys().filter(|site| compared(*site));
+    let turns = match recording.kind {
+        LogKind::PathAndSync => Some(vectors::turns(recording, Demand::Synchronisation)?),
+        _ => None,
+    };
     Ok(Ways {
+        turns,
         object,
         sites: sites.map(SiteNumber::as_u32).collect(),
         threads: threads
@@ -110,7 +116,7 @@ pub(super) fn likeness(program: &Program, recording: &Recording) -> Result<Liken
         End::Exit(code) => Ending::Exit(*code),
         End::Standstill | End::Endless => Ending::Hang,
         End::Signal { number, thread, .. } => {
-            if *number == ABORT {
+            if *number == ABORT && recording.kind.has_paths() {
                 let execution = execution(program, recording).map_err(SolveError::from)?;
                 let mut threads = execution.threads.iter();
                 let failed = threads.find(|one| Some(&one.thread) == thread.as_ref());
