@@ -100,7 +100,7 @@ fn all_ways_of_solving_come_to_the_same_failure() {
     for program in ["overdrawn", "tally"] {
         let folder = Folder::empty();
         folder.build(program, &[]);
-        record(&folder, &[]);
+        record(&folder, "path");
         let ways = ["execution", "order", "validate"];
         let [first, order, tried] = ways.map(|by| solve_and_replay(&folder, by));
         for other in [&order, &tried] {
@@ -124,7 +124,7 @@ fn change(folder: &Folder, change: impl FnOnce(&mut bohr_log::Recording)) {
 fn a_log_of_what_cannot_have_been_is_refused() {
     let folder = Folder::empty();
     folder.build("tally", &[]);
-    record(&folder, &[]);
+    record(&folder, "path");
     // The program ends with 0 or 1.
     change(&folder, |recording| recording.end = bohr_log::End::Exit(9));
     let solve = ["solve", "--by", "order", "changed.log"];
