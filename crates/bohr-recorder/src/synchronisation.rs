@@ -111,7 +111,7 @@ fn take(_: Object, mut action: impl FnMut() -> i32) -> i32 {
 
 /// So often is looked again for whoever has a mutex to say so; a library may have
 /// taken it before anybody listened.
-const PATIENCE: u32 = 1000;
+const PATIENCE: u32 = 100_000;
 
 /// Takes a mutex or finds it taken, by somebody who has said so.
 fn try_lock(mutex: Object, mut action: impl FnMut() -> i32) -> i32 {
