@@ -193,19 +193,7 @@ mod tests {
             order,
             inputs: Vec::new(),
         });
-        Recording {
-            writer: String::new(),
-            bundle: [0; 32],
-            program: Vec::new(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            input: Vec::new(),
-            good_exit: 0,
-            kind: LogKind::Order,
-            threads: threads.collect(),
-            end: End::Exit(1),
-            message: String::new(),
-        }
+        Recording::of_threads(LogKind::Order, threads.collect(), End::Exit(1))
     }
 
     /// What threads write that come by these stripes, one step after the other.

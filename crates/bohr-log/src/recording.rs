@@ -108,6 +108,24 @@ impl ThreadLog {
 }
 
 impl Recording {
+    /// Of threads that did this, with nothing said about the program; for tests.
+    #[cfg(test)]
+    pub(crate) fn of_threads(kind: LogKind, threads: Vec<ThreadLog>, end: End) -> Recording {
+        Recording {
+            writer: String::new(),
+            bundle: [0; 32],
+            program: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            input: Vec::new(),
+            good_exit: 0,
+            kind,
+            threads,
+            end,
+            message: String::new(),
+        }
+    }
+
     /// Whether the run failed: it did not end itself, or not as a good one does.
     #[must_use]
     pub fn failed(&self) -> bool {

@@ -2,7 +2,7 @@
 //! and what they cost.
 
 use super::measure::Measured;
-use super::papers::{Column, add_factor, compared, seconds};
+use super::papers::{Column, add_factor, compared};
 use super::tables::Table;
 use bohr_museum::Papers;
 
@@ -26,23 +26,23 @@ fn comment(measured: &Measured) -> Option<String> {
 
 /// Table 1: programs that end by themselves.
 pub fn probability(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("lines", "LOC", |it| Some(it.lines.to_string())),
-        column("normal s", "normal time", |it| {
-            it.broken("normal_seconds").map(seconds)
-        }),
-        column("s with breakpoints", "time", |it| {
-            it.broken("seconds").map(seconds)
-        }),
-        column("overhead %", "overhead %", |it| {
+        Column::new("lines", "LOC", |it| Some(it.lines.to_string())),
+        Column::timed(
+            "normal s",
+            "normal time",
+            Measured::broken,
+            "normal_seconds",
+        ),
+        Column::timed("s with breakpoints", "time", Measured::broken, "seconds"),
+        Column::new("overhead %", "overhead %", |it| {
             Some(format!("{:.0}", 100.0 * (it.broken("overhead")? - 1.0)))
         }),
-        column("error", "error", error),
-        column("probability", "probability", |it| {
+        Column::new("error", "error", error),
+        Column::new("probability", "probability", |it| {
             it.broken("probability").map(|share| format!("{share:.2}"))
         }),
-        column("comment", "comment", comment),
+        Column::new("comment", "comment", comment),
     ];
     let mut table = compared(papers, ("btrigger", "1"), &columns, results)?;
     add_factor(
@@ -59,15 +59,17 @@ pub fn probability(papers: &Papers, results: &[Measured]) -> Result<Table, Strin
 
 /// Table 2: servers, until they fail.
 pub fn time_to_error(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("lines", "LOC", |it| Some(it.lines.to_string())),
-        column("error", "error", error),
-        column("mean s to error", "mean time to error", |it| {
-            it.broken("mean_time_to_error").map(seconds)
-        }),
-        column("breakpoints", "breakpoints", breakpoints),
-        column("comment", "comment", comment),
+        Column::new("lines", "LOC", |it| Some(it.lines.to_string())),
+        Column::new("error", "error", error),
+        Column::timed(
+            "mean s to error",
+            "mean time to error",
+            Measured::broken,
+            "mean_time_to_error",
+        ),
+        Column::new("breakpoints", "breakpoints", breakpoints),
+        Column::new("comment", "comment", comment),
     ];
     let mut table = compared(papers, ("btrigger", "2"), &columns, results)?;
     add_factor(

@@ -3,7 +3,7 @@
 //! replayed.
 
 use super::measure::Measured;
-use super::papers::{Column, add_factor, compared, seconds, whole};
+use super::papers::{Column, add_factor, compared, seconds};
 use super::tables::Table;
 use crate::paper_size::object;
 use crate::shell;
@@ -147,38 +147,34 @@ fn order(measured: &Measured, field: &str) -> Option<f64> {
     figure(measured, "order", field)
 }
 
+/// A figure of solving by trying.
+fn tried(measured: &Measured, field: &str) -> Option<f64> {
+    figure(measured, "parallel", field)
+}
+
 fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("lines", "LOC", |it| Some(it.lines.to_string())),
-        column("threads", "threads", |it| order(it, "threads").map(whole)),
-        column("shared variables", "shared variables", |it| {
-            order(it, "shared_variables").map(whole)
-        }),
-        column("instructions", "instructions", |it| {
-            order(it, "instructions").map(whole)
-        }),
-        column("branches", "branches", |it| {
-            order(it, "branches").map(whole)
-        }),
-        column("shared accesses", "shared accesses", |it| {
-            order(it, "shared_accesses").map(whole)
-        }),
-        column("constraints", "constraints", |it| {
-            order(it, "constraints").map(whole)
-        }),
-        column("variables", "variables", |it| {
-            order(it, "variables").map(whole)
-        }),
-        column("s symbolic", "symbolic time", |it| {
-            order(it, "seconds_symbolic").map(seconds)
-        }),
-        column("s solving", "solving time", |it| {
-            order(it, "seconds_solve").map(seconds)
-        }),
-        column("preemptive switches", "switches", |it| {
-            order(it, "bound").map(whole)
-        }),
+        Column::new("lines", "LOC", |it| Some(it.lines.to_string())),
+        Column::counted("threads", "threads", order, "threads"),
+        Column::counted(
+            "shared variables",
+            "shared variables",
+            order,
+            "shared_variables",
+        ),
+        Column::counted("instructions", "instructions", order, "instructions"),
+        Column::counted("branches", "branches", order, "branches"),
+        Column::counted(
+            "shared accesses",
+            "shared accesses",
+            order,
+            "shared_accesses",
+        ),
+        Column::counted("constraints", "constraints", order, "constraints"),
+        Column::counted("variables", "variables", order, "variables"),
+        Column::timed("s symbolic", "symbolic time", order, "seconds_symbolic"),
+        Column::timed("s solving", "solving time", order, "seconds_solve"),
+        Column::counted("preemptive switches", "switches", order, "bound"),
     ];
     let mut table = compared(papers, ("clap", "1"), &columns, results)?;
     let subject = ("clap", "1", "shared accesses");
@@ -191,27 +187,16 @@ fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
 }
 
 fn parallel(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("worst schedules", "worst schedules", |it| {
+        Column::new("worst schedules", "worst schedules", |it| {
             let told = &it.solved.as_ref()?["parallel"]["schedules_worst"];
             Some(told.as_str()?.to_string())
         }),
-        column("generated", "generated", |it| {
-            figure(it, "parallel", "schedules_generated").map(whole)
-        }),
-        column("switches", "switches", |it| {
-            figure(it, "parallel", "bound").map(whole)
-        }),
-        column("correct", "correct", |it| {
-            figure(it, "parallel", "schedules_good").map(whole)
-        }),
-        column("s parallel", "parallel time", |it| {
-            figure(it, "parallel", "seconds_solve").map(seconds)
-        }),
-        column("s sequential", "sequential time", |it| {
-            order(it, "seconds_solve").map(seconds)
-        }),
+        Column::counted("generated", "generated", tried, "schedules_generated"),
+        Column::counted("switches", "switches", tried, "bound"),
+        Column::counted("correct", "correct", tried, "schedules_good"),
+        Column::timed("s parallel", "parallel time", tried, "seconds_solve"),
+        Column::timed("s sequential", "sequential time", order, "seconds_solve"),
     ];
     let mut table = compared(papers, ("clap", "3"), &columns, results)?;
     table.columns.push("s with one worker".to_string());

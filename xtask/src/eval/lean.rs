@@ -8,30 +8,40 @@ use serde_json::Value;
 
 /// LEAN's Table 2: what is left of an execution.
 pub fn effect(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("threads", "threads", |it| {
-            it.reduced("threads_before").map(whole)
-        }),
-        column("threads left", "simplified threads", |it| {
-            it.reduced("threads_after").map(whole)
-        }),
-        column("bytes", "size", |it| it.reduced("bytes_before").map(whole)),
-        column("bytes left", "simplified size", |it| {
-            it.reduced("bytes_after").map(whole)
-        }),
-        column("switches", "switches", |it| {
-            it.reduced("switches_before").map(whole)
-        }),
-        column("switches left", "simplified switches", |it| {
-            it.reduced("switches_after").map(whole)
-        }),
-        column("replay", "replay time", |it| {
-            it.reduced("replay_seconds_before").map(seconds)
-        }),
-        column("replay of the rest", "simplified replay time", |it| {
-            it.reduced("replay_seconds_after").map(seconds)
-        }),
+        Column::counted("threads", "threads", Measured::reduced, "threads_before"),
+        Column::counted(
+            "threads left",
+            "simplified threads",
+            Measured::reduced,
+            "threads_after",
+        ),
+        Column::counted("bytes", "size", Measured::reduced, "bytes_before"),
+        Column::counted(
+            "bytes left",
+            "simplified size",
+            Measured::reduced,
+            "bytes_after",
+        ),
+        Column::counted("switches", "switches", Measured::reduced, "switches_before"),
+        Column::counted(
+            "switches left",
+            "simplified switches",
+            Measured::reduced,
+            "switches_after",
+        ),
+        Column::timed(
+            "replay",
+            "replay time",
+            Measured::reduced,
+            "replay_seconds_before",
+        ),
+        Column::timed(
+            "replay of the rest",
+            "simplified replay time",
+            Measured::reduced,
+            "replay_seconds_after",
+        ),
     ];
     let mut table = compared(papers, ("lean", "2"), &columns, results)?;
     add_size(papers, &mut table, results);
@@ -47,14 +57,16 @@ fn add_size(papers: &Papers, table: &mut Table, results: &[Measured]) {
 
 /// LEAN's Table 1: how large the subjects are.
 pub fn subjects(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("threads, main aside", "threads", |it| {
+        Column::new("threads, main aside", "threads", |it| {
             Some(whole(it.reduced("threads_before")? - 1.0))
         }),
-        column("passes through blocks", "iterations", |it| {
-            it.reduced("iterations_before").map(whole)
-        }),
+        Column::counted(
+            "passes through blocks",
+            "iterations",
+            Measured::reduced,
+            "iterations_before",
+        ),
     ];
     let mut table = compared(papers, ("lean", "1"), &columns, results)?;
     add_size(papers, &mut table, results);
@@ -66,29 +78,29 @@ pub fn subjects(papers: &Papers, results: &[Measured]) -> Result<Table, String> 
 
 /// LEAN's Table 4: what finding that took.
 pub fn effort(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("rounds, threads", "thread rounds", |it| {
+        Column::new("rounds, threads", "thread rounds", |it| {
             stage(it, "threads", "rounds").map(whole)
         }),
-        column("seconds, threads", "thread time", |it| {
+        Column::new("seconds, threads", "thread time", |it| {
             stage(it, "threads", "seconds").map(seconds)
         }),
-        column("seconds, slicing", "slicing time", |it| {
+        Column::new("seconds, slicing", "slicing time", |it| {
             stage(it, "slices", "seconds").map(seconds)
         }),
-        column("rounds, repetition", "repetition rounds", |it| {
+        Column::new("rounds, repetition", "repetition rounds", |it| {
             stage(it, "iterations", "rounds").map(whole)
         }),
-        column("seconds, repetition", "repetition time", |it| {
+        Column::new("seconds, repetition", "repetition time", |it| {
             stage(it, "iterations", "seconds").map(seconds)
         }),
-        column("blocks", "blocks found", |it| {
-            it.reduced("blocks_found").map(whole)
-        }),
-        column("redundant", "blocks real", |it| {
-            it.reduced("blocks_redundant").map(whole)
-        }),
+        Column::counted("blocks", "blocks found", Measured::reduced, "blocks_found"),
+        Column::counted(
+            "redundant",
+            "blocks real",
+            Measured::reduced,
+            "blocks_redundant",
+        ),
     ];
     let mut table = compared(papers, ("lean", "4"), &columns, results)?;
     add_size(papers, &mut table, results);
@@ -102,11 +114,10 @@ pub fn components(papers: &Papers, results: &[Measured]) -> Result<Table, String
         let removed = stage(it, name, "events_removed")?;
         Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
     }
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("threads %", "whole-thread %", |it| share(it, "threads")),
-        column("repetition %", "repetition %", |it| share(it, "iterations")),
-        column("slicing %", "slicing %", |it| {
+        Column::new("threads %", "whole-thread %", |it| share(it, "threads")),
+        Column::new("repetition %", "repetition %", |it| share(it, "iterations")),
+        Column::new("slicing %", "slicing %", |it| {
             let before = it.reduced("events_before")?;
             let skipped = stage(it, "slices", "events_removed")?;
             let shown = it.reduced("events_relevant");
@@ -132,12 +143,11 @@ pub fn against_graph(papers: &Papers, results: &[Measured]) -> Result<Table, Str
         let before = it.reduced("events_before")?;
         Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
     }
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("graph alone %", "ER %", |it| {
+        Column::new("graph alone %", "ER %", |it| {
             share(it, it.reduced("er_events_removed")?)
         }),
-        column("reduction %", "LEAN %", |it| {
+        Column::new("reduction %", "LEAN %", |it| {
             let after = it.reduced("events_after")?;
             share(it, it.reduced("events_before")? - after)
         }),

@@ -4,11 +4,51 @@ use super::measure::Measured;
 use super::tables::Table;
 use bohr_museum::Papers;
 
-/// One column: what the paper calls it, and our figure for it.
+/// What stands in a cell of ours.
+type Cell = dyn Fn(&Measured) -> Option<String>;
+
+/// One column: what we and the paper call it, and our figure for it.
 pub struct Column {
-    pub name: &'static str,
-    pub theirs: &'static str,
-    pub ours: fn(&Measured) -> Option<String>,
+    name: &'static str,
+    theirs: &'static str,
+    ours: Box<Cell>,
+}
+
+/// A figure by the name of its field, out of what a command printed.
+pub type Figure = fn(&Measured, &str) -> Option<f64>;
+
+impl Column {
+    pub fn new(
+        name: &'static str,
+        theirs: &'static str,
+        ours: impl Fn(&Measured) -> Option<String> + 'static,
+    ) -> Column {
+        Column {
+            name,
+            theirs,
+            ours: Box::new(ours),
+        }
+    }
+
+    /// Whole numbers, as they stand in a field.
+    pub fn counted(
+        name: &'static str,
+        theirs: &'static str,
+        figure: Figure,
+        field: &'static str,
+    ) -> Column {
+        Column::new(name, theirs, move |it| figure(it, field).map(whole))
+    }
+
+    /// Seconds, as they stand in a field.
+    pub fn timed(
+        name: &'static str,
+        theirs: &'static str,
+        figure: Figure,
+        field: &'static str,
+    ) -> Column {
+        Column::new(name, theirs, move |it| figure(it, field).map(seconds))
+    }
 }
 
 /// A table of a paper, for the exhibits that mirror its rows.
@@ -116,11 +156,12 @@ mod tests {
             reduced: Some(serde_json::json!({ "bytes_before": 941_000 })),
             ..Measured::default()
         };
-        let columns = [Column {
-            name: "bytes",
-            theirs: "size",
-            ours: |it| it.reduced("bytes_before").map(whole),
-        }];
+        let columns = [Column::counted(
+            "bytes",
+            "size",
+            Measured::reduced,
+            "bytes_before",
+        )];
         let results = [measured];
         let mut table = compared(&papers, ("lean", "2"), &columns, &results).unwrap();
         let ours = |it: &Measured| it.reduced("bytes_before");

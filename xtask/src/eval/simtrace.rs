@@ -12,26 +12,25 @@ fn recorded(measured: &Measured, field: &str) -> Option<f64> {
 
 /// The table.
 pub fn simplified(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    let column = |name, theirs, ours| Column { name, theirs, ours };
     let columns = [
-        column("lines", "LOC", |it| Some(it.lines.to_string())),
-        column("threads", "threads", |it| {
+        Column::new("lines", "LOC", |it| Some(it.lines.to_string())),
+        Column::new("threads", "threads", |it| {
             recorded(it, "threads").map(whole)
         }),
-        column("shared variables", "shared variables", |it| {
+        Column::new("shared variables", "shared variables", |it| {
             recorded(it, "shared_variables").map(whole)
         }),
-        column("events", "events", |it| recorded(it, "events").map(whole)),
-        column("seconds", "time", |it| {
+        Column::new("events", "events", |it| recorded(it, "events").map(whole)),
+        Column::new("seconds", "time", |it| {
             recorded(it, "seconds_static").map(seconds)
         }),
-        column("switches", "switches", |it| {
+        Column::new("switches", "switches", |it| {
             recorded(it, "switches_before").map(whole)
         }),
-        column("simplified", "simplified switches", |it| {
+        Column::new("simplified", "simplified switches", |it| {
             recorded(it, "switches_static").map(whole)
         }),
-        column("reduction %", "reduction %", |it| {
+        Column::new("reduction %", "reduction %", |it| {
             let recorded = it.recorded.as_ref()?.as_ref()?;
             Some(format!("{:.1}", recorded.reduction()))
         }),

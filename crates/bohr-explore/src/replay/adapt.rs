@@ -166,20 +166,12 @@ fn consider(
     }
     result.same = same;
     result.bug = Some(Bug {
-        program: subject.target.identity.clone(),
-        strategy: "adapt".to_string(),
-        seed: report.seed,
-        signature: verdict.signature,
-        message: verdict.message,
-        printed: String::new(),
-        threads: verdict.threads,
-        thread_count: report.threads,
-        events: report.events,
-        schedule: atlas.outward(&report.schedule()),
+        writer: old.writer.clone(),
+        invocation: old.invocation.clone(),
+        oracle: old.oracle.clone(),
+        policy: old.policy,
+        limits: old.limits,
         sources: present.to_vec(),
-        reduced: None,
-        provisional: None,
-        simplified: None,
-        ..old.clone()
+        ..Bug::of_run(subject, atlas, "adapt", report, verdict)
     });
 }

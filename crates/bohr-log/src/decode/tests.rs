@@ -265,24 +265,13 @@ impl Recorder<'_, '_> {
 }
 
 fn recording(words: Vec<u64>) -> Recording {
-    Recording {
-        writer: String::new(),
-        bundle: [0; 32],
-        program: Vec::new(),
-        arguments: Vec::new(),
-        environment: Vec::new(),
-        input: Vec::new(),
-        good_exit: 0,
-        kind: LogKind::Path,
-        threads: vec![ThreadLog {
-            order: Vec::new(),
-            inputs: Vec::new(),
-            path: words,
-            thread: ThreadPath::MAIN,
-        }],
-        end: End::Exit(0),
-        message: String::new(),
-    }
+    let thread = ThreadLog {
+        order: Vec::new(),
+        inputs: Vec::new(),
+        path: words,
+        thread: ThreadPath::MAIN,
+    };
+    Recording::of_threads(LogKind::Path, vec![thread], End::Exit(0))
 }
 
 proptest! {
