@@ -39,7 +39,13 @@ pub const STACKS: usize = 0x1300_0000_0000;
 /// First slot for a stack that is larger than usual.
 pub const LARGE_STACKS: usize = 0x1380_0000_0000;
 /// Unmapped space between stacks, so that running over the end faults.
-pub const STACK_GAP: usize = 64 << 10;
+pub const STACK_GAP: usize = STACK_RESERVE;
+/// The lowest part of a stack, which the program is not told of: there is room for
+/// hooks and calls. How much they take depends on what they have to do, and where a
+/// stack overflows must not.
+pub const STACK_RESERVE: usize = 64 << 10;
+/// How much of that the engine has to find.
+pub const ENGINE_NEEDS: usize = 40 << 10;
 
 /// One byte for every 16 bytes of heap, not 0 where they have been freed.
 pub const SHADOW: usize = 0x1400_0000_0000;

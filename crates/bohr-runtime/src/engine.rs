@@ -12,7 +12,7 @@ mod turns;
 use crate::{
     buffers::{self, Need},
     carrier::CarrierOnly,
-    dispatch,
+    dispatch, faults,
     grant::{GRANT, LAST_PLACE},
     hooks,
     interpose::cancel,
@@ -274,6 +274,7 @@ impl Engine {
             TRACER.settle();
         }
         let thread = self.current();
+        faults::require_room(thread, operation.place);
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
         if buffers::are_used() {

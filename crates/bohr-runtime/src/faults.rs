@@ -1,16 +1,21 @@
 //! Signals by which a run fails: crashes, and the watchdog's question.
 
 use crate::{
-    addresses, control, dispatch,
+    addresses,
+    carrier::CarrierOnly,
+    control, dispatch,
     engine::ENGINE,
     grant::CALLER,
+    hooks::entry,
     objects::OBJECTS,
-    peek, signals, system, unwind,
+    peek, signals, system,
+    thread::Thread,
+    unwind,
     verdict::{self, REPORTING},
 };
 use alloc::{format, string::String};
-use bohr_event::FailureKind;
-use core::{arch::naked_asm, ffi::c_void};
+use bohr_event::{FailureKind, PlaceNumber};
+use core::{arch::naked_asm, cell::Cell, ffi::c_void};
 
 /// Signals that a crash raises.
 pub const CRASHES: [i32; 6] = [
@@ -27,9 +32,6 @@ pub const WATCHDOG: i32 = 63;
 
 /// Bytes of the stack that handlers run on.
 const HANDLER_STACK: usize = 512 << 10;
-
-/// How far below its end a stack that has overflowed is written to by the runtime.
-const BELOW: usize = 64 << 10;
 
 /// The kernel's own form of `struct sigaction`.
 #[repr(C)]
@@ -96,14 +98,19 @@ pub fn install() {
 /// The arguments must be what the kernel passed.
 pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes a context, which it takes back as it is left.
-    let instruction = unsafe {
-        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        &mut registers[libc::REG_RIP as usize]
-    };
-    if let Some(recovery) = peek::recovery(*instruction as u64) {
-        *instruction = recovery as i64;
+    let general = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let instruction = general[libc::REG_RIP as usize] as u64;
+    if let Some(recovery) = peek::recovery(instruction) {
+        general[libc::REG_RIP as usize] = recovery as i64;
         return;
     }
+    let looks = entry::is_look_for_room(instruction);
+    if looks && !(control::is_on() && lacks_room(general[libc::REG_RSP as usize] as usize)) {
+        // The program has a stack of its own here, about which nothing is known.
+        return entry::skip_look(general);
+    }
+    // SAFETY: it is a fault of such a look.
+    let overflown = looks.then(|| unsafe { entry::site_of_look(general) });
     // SAFETY: the kernel passes both.
     let (address, registers) = unsafe {
         (
@@ -130,16 +137,23 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
         if is_own(address) {
             verdict::broken(&format!("signal {signal} in the runtime at {place:x?}"));
         }
-        // An interposed call got a bad pointer: the C library would have crashed there.
-        place = OBJECTS.place(CALLER.get());
+        // An access or call finds no room on the stack, or an interposed call got a bad
+        // pointer: the C library would have crashed there.
+        place = OVERFLOWN
+            .take()
+            .unwrap_or_else(|| OBJECTS.place(overflown.unwrap_or(CALLER.get())));
     }
     REPORTING.set_context(registers);
     let (kind, message) = match signal {
         libc::SIGABRT => (FailureKind::Abort, String::from("aborted")),
-        _ => (
-            FailureKind::Crash { signal },
-            format!("{} at address {address:#x}", name(signal)),
-        ),
+        _ => {
+            let cause = match is_below_stack(address) {
+                true => ": the stack of the thread has overflowed",
+                false => "",
+            };
+            let message = format!("{} at address {address:#x}{cause}", name(signal));
+            (FailureKind::Crash { signal }, message)
+        }
     };
     verdict::fail_at(kind, &message, Some(place), address)
 }
@@ -150,10 +164,41 @@ fn is_trace(address: usize) -> bool {
     (addresses::TRACE..addresses::ARENA).contains(&address)
 }
 
+/// Where the engine has found no room on the stack.
+#[unsafe(link_section = "bohr_hot")]
+static OVERFLOWN: CarrierOnly<Cell<Option<PlaceNumber>>> = CarrierOnly::new(Cell::new(None));
+
+/// Whether the stack of the running thread, in use down to this address, has less than
+/// its reserve left.
+fn lacks_room(pointer: usize) -> bool {
+    let thread = ENGINE.current();
+    let (start, _) = thread.stack.get();
+    pointer.wrapping_sub(start) < thread.reserve.get()
+}
+
+/// Called on behalf of an operation at `place`: fails as the program would have, a
+/// little later, if the stack has too little room for what the engine does now and
+/// then. Without this it would depend on what it does whether the stack overflows.
+#[inline]
+pub fn require_room(thread: &Thread, place: PlaceNumber) {
+    let (start, _) = thread.stack.get();
+    let left = (&raw const start as usize).wrapping_sub(start);
+    if left < addresses::ENGINE_NEEDS && thread.reserve.get() != 0 {
+        overflow(start, place);
+    }
+}
+
+#[cold]
+fn overflow(start: usize, place: PlaceNumber) {
+    OVERFLOWN.set(Some(place));
+    // SAFETY: nothing is there, and the handler of that fault has a stack of its own.
+    unsafe { core::ptr::read_volatile((start - size_of::<usize>()) as *const usize) };
+}
+
 /// Whether the address is where a stack that has overflowed is written to.
 fn is_below_stack(address: usize) -> bool {
     let (start, _) = ENGINE.current().stack.get();
-    (start.saturating_sub(BELOW)..start).contains(&address)
+    (start.saturating_sub(addresses::STACK_GAP)..start).contains(&address)
 }
 
 /// Whether the address is the runtime's own business.

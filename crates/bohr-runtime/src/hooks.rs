@@ -2,7 +2,7 @@
 //! ([`entry`]); what is behind them is here: operations are announced, and
 //! accesses to freed memory refused.
 
-mod entry;
+pub mod entry;
 
 use crate::{
     buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch,

@@ -127,11 +127,12 @@ unsafe extern "C-unwind" fn controlled_main(
         finish: main_finished,
         argument: 0,
     };
-    let started =
-        StackRegion::map_at(addresses::MAIN_STACK, environment::stack_limit()).and_then(|region| {
-            STARTUP.stack.set((region.start(), region.end()));
-            Ok((Fiber::of_carrier()?, Fiber::with_own_stack(region, body)?))
-        });
+    let start = addresses::MAIN_STACK - addresses::STACK_RESERVE;
+    let length = environment::stack_limit() + addresses::STACK_RESERVE;
+    let started = StackRegion::map_at(start, length).and_then(|region| {
+        STARTUP.stack.set((region.start(), region.end()));
+        Ok((Fiber::of_carrier()?, Fiber::with_own_stack(region, body)?))
+    });
     match started {
         Ok((boot, main)) => {
             let main = alloc::boxed::Box::leak(alloc::boxed::Box::new(main));
@@ -180,6 +181,7 @@ pub fn add_main_thread() {
             .map_or(core::ptr::null(), core::ptr::from_ref),
     );
     thread.stack.set(STARTUP.stack.get());
+    thread.reserve.set(addresses::STACK_RESERVE);
     thread.owner_number.set(threads::owner_number());
 }
 

@@ -61,7 +61,7 @@ impl Pool {
 
     /// Takes one back.
     pub fn give(&self, parked: ParkedThread) {
-        let shelf = match parked.region().length() {
+        let shelf = match stack_of(&parked) {
             ..=DEFAULT_STACK => &self.usual,
             _ => &self.large,
         };
@@ -79,9 +79,7 @@ impl Shelf {
 
     fn take(&self, stack: usize) -> Result<ParkedThread, FiberError> {
         let mut free = self.free.borrow_mut();
-        let fitting = free
-            .iter()
-            .rposition(|parked| parked.region().length() >= stack);
+        let fitting = free.iter().rposition(|parked| stack_of(parked) >= stack);
         match fitting {
             Some(position) => Ok(free.remove(position)),
             None => {
@@ -93,11 +91,16 @@ impl Shelf {
 
     fn park(&self, stack: usize) -> Result<ParkedThread, FiberError> {
         let _account = heap::OwnAccount::open();
-        let start = self.next.get();
-        self.next.set(start + stack + addresses::STACK_GAP);
-        let region = StackRegion::map_above_gap(start, stack, addresses::STACK_GAP)?;
+        let (start, length) = (self.next.get(), stack + addresses::STACK_RESERVE);
+        self.next.set(start + length + addresses::STACK_GAP);
+        let region = StackRegion::map_above_gap(start, length, addresses::STACK_GAP)?;
         dispatch::directly(|| ParkedThread::new(region, creator()))
     }
+}
+
+/// What the program can use of a thread's stack.
+fn stack_of(parked: &ParkedThread) -> usize {
+    parked.region().length() - addresses::STACK_RESERVE
 }
 
 /// The C library's `pthread_create`.

@@ -101,6 +101,8 @@ pub struct Thread {
     pub baton: Baton,
     /// The lowest address of its stack and the first behind it.
     pub stack: Cell<(usize, usize)>,
+    /// How much of it, from its lowest address, is not the program's.
+    pub reserve: Cell<usize>,
     /// Condition of its pending operation.
     pub wait: Cell<Wait>,
     /// Virtual time at which it stops waiting; `u64::MAX` for never.
@@ -194,6 +196,7 @@ impl Thread {
             fiber: Cell::new(core::ptr::null()),
             baton: Baton::default(),
             stack: Cell::new((0, 0)),
+            reserve: Cell::new(0),
             wait: Cell::new(Wait::Nothing),
             deadline: Cell::new(u64::MAX),
             woken: Cell::new(false),

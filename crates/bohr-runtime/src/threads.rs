@@ -1,7 +1,7 @@
 //! Threads of the target: creation, first and last steps, joining.
 
 use crate::{
-    baton,
+    addresses, baton,
     engine::{ENGINE, Woken, operation},
     heap,
     interpose::{cancel, keys, machine},
@@ -59,6 +59,9 @@ fn board(thread: &'static Thread, parked: ParkedThread, given: Option<(usize, us
     let region = parked.region();
     let stack = given.unwrap_or((region.start(), region.end()));
     thread.stack.set(stack);
+    thread
+        .reserve
+        .set(given.map_or(addresses::STACK_RESERVE, |_| 0));
     let body = body(thread);
     let fiber = Box::new(match given {
         None => Fiber::new(parked, body),

@@ -3,7 +3,7 @@
 
 mod controlled;
 
-use controlled::Folder;
+use controlled::{Folder, marker};
 use serde_json::json;
 
 /// A folder with `data_race.c`, built with bohr, and a cache of its own.
@@ -145,4 +145,66 @@ fn an_old_schedule_leads_to_the_bug_of_a_changed_program() {
     folder
         .bohr(&["replay", "program-adapted.bohr", "--times", "50"])
         .expect(0);
+}
+
+/// Hunts with each of these strategies; all find the same failure, and it replays on
+/// both back ends.
+fn found_alike_and_replayed(folder: &Folder, strategies: &[&str]) -> serde_json::Value {
+    let hunts = strategies.iter().map(|strategy| {
+        let words = ["hunt", "--json", "--strategy", strategy, "--", "./program"];
+        let found = folder.bohr(&words).expect(1).json();
+        assert_eq!(found["reproduced"], json!(true), "{strategy}");
+        for backend in ["fiber", "threads"] {
+            let words = ["replay", "program.bohr", "--backend", backend];
+            folder.bohr(&words).expect(0);
+        }
+        found
+    });
+    let hunts: Vec<_> = hunts.collect();
+    for found in &hunts {
+        assert_eq!(found["signature"], hunts[0]["signature"]);
+    }
+    hunts[0].clone()
+}
+
+#[test]
+fn a_stack_overflows_at_the_same_access_however_the_run_is_controlled() {
+    let folder = Folder::empty();
+    folder.build("bottomless", &[]);
+    let found = found_alike_and_replayed(&folder, &["random", "pct:3", "bounded"]);
+    assert_eq!(found["kind"], json!("crash-signal-11"));
+    // Traced, every access is announced: it must fail where it did untraced.
+    let explained = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    assert!(explained.text().contains("has overflowed"), "{explained}");
+}
+
+#[test]
+fn programs_may_bring_stacks_of_their_own() {
+    let folder = Folder::empty();
+    folder.build("own_stacks", &[]);
+    let found = found_alike_and_replayed(&folder, &["random", "pct:3", "bounded"]);
+    assert_eq!(found["kind"], json!("assertion"));
+}
+
+#[test]
+fn stacks_tell_the_line_of_every_call() {
+    let folder = Folder::empty();
+    folder.build("called", &[]);
+    let words = ["hunt", "--json", "--", "./program"];
+    let found = folder.bohr(&words).expect(1).json();
+    let stacks = found["stacks"].as_array().expect("stacks");
+    let stack = |doing: &str| {
+        let told = stacks.iter().find(|told| told["doing"] == doing);
+        told.unwrap_or_else(|| panic!("{doing}: {found}"))["stack"].clone()
+    };
+    let ends = |stack: serde_json::Value, markers: &[&str]| {
+        let frames: Vec<String> = serde_json::from_value(stack).expect("an array of texts");
+        let lines = markers.iter().map(|name| marker("called", name));
+        for (frame, line) in frames.iter().zip(lines) {
+            assert!(frame.ends_with(&line), "{frame} at {line}");
+        }
+        assert_eq!(frames.len(), markers.len());
+    };
+    ends(stack("failed"), &["crashes", "in a loop", "alone"]);
+    ends(stack("waits for the end of 0:1"), &["waits"]);
 }

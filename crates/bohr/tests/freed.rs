@@ -3,15 +3,12 @@
 
 mod controlled;
 
-use controlled::{Folder, read_source};
+use controlled::Folder;
 use serde_json::Value;
 
 /// `file:line` of a marker in the program.
 fn marker(name: &str) -> String {
-    let source = read_source("freed");
-    let marker = format!("marker: {name}");
-    let number = source.lines().position(|line| line.contains(&marker));
-    format!("freed.c:{}", 1 + number.expect("a line of the program"))
+    controlled::marker("freed", name)
 }
 
 /// The stack of the thread that did this.

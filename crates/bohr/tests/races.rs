@@ -3,15 +3,12 @@
 
 mod controlled;
 
-use controlled::{Folder, read_source};
+use controlled::Folder;
 use serde_json::{Value, json};
 
 /// `file:line` of a marker in the program.
 fn marker(name: &str) -> String {
-    let source = read_source("unordered");
-    let marker = format!("marker: {name}");
-    let number = source.lines().position(|line| line.contains(&marker));
-    format!("unordered.c:{}", 1 + number.expect("a line of the program"))
+    controlled::marker("unordered", name)
 }
 
 fn built() -> Folder {

@@ -3,15 +3,7 @@
 
 mod controlled;
 
-use controlled::{Folder, read_source};
-
-/// `file:line` of a marker in a program.
-fn marker(program: &str, name: &str) -> String {
-    let marker = format!("marker: {name}");
-    let source = read_source(program);
-    let number = source.lines().position(|line| line.contains(&marker));
-    format!("{program}.c:{}", 1 + number.expect("a line of the program"))
-}
+use controlled::{Folder, marker};
 
 /// Hunts, and replays on fibers and on threads of the system.
 fn finds(folder: &Folder, message: &str, place: &str) {

@@ -4,9 +4,13 @@
 //! The program's compiler does not know that there is a call, so registers,
 //! vector registers and the flags are kept as `bohr_event::abi` says. Call frame
 //! information is written by hand: stacks of failing threads lead through here.
+//!
+//! Their first instruction looks whether the engine would find room on the stack, and
+//! faults where it would not: a stack overflows at the same access whether that has to
+//! be announced or not.
 
 use crate::{
-    addresses::{HEAP, HEAP_BITS},
+    addresses::{HEAP, HEAP_BITS, STACK_RESERVE},
     grant::{CALL_SITE, GRANT, LAST_PLACE, SHADOW_OFFSET, VECTORS},
 };
 use bohr_event::{hook_announced as announced, hook_slow_path as slow_path};
@@ -24,8 +28,9 @@ pub unsafe extern "C" fn access() {
     naked_asm!(
         ".cfi_startproc",
         ".cfi_def_cfa_offset 24",
-        "push rcx",
+        "push qword ptr [rsp - {reserve}]",
         ".cfi_adjust_cfa_offset 8",
+        "mov [rsp], rcx",
         "mov rcx, [rip + {grant}]",
         "jrcxz 2f",
         "lea rcx, [rcx - 1]",
@@ -42,6 +47,7 @@ pub unsafe extern "C" fn access() {
         // Absolute: LLVM's assembler takes adjustments from before the restored state.
         ".cfi_def_cfa_offset 24",
         announced!(),
+        reserve = const STACK_RESERVE,
         grant = sym GRANT,
         last = sym LAST_PLACE,
         whole = sym whole_access,
@@ -55,9 +61,11 @@ pub unsafe extern "C" fn watched_access() {
     naked_asm!(
         ".cfi_startproc",
         ".cfi_def_cfa_offset 24",
-        "push rax",
+        "push qword ptr [rsp - {reserve}]",
+        ".cfi_adjust_cfa_offset 8",
+        "mov [rsp], rax",
         "push rcx",
-        ".cfi_adjust_cfa_offset 16",
+        ".cfi_adjust_cfa_offset 8",
         "lahf",
         "seto al",
         "mov rcx, r11",
@@ -91,6 +99,7 @@ pub unsafe extern "C" fn watched_access() {
         "pop rax",
         ".cfi_def_cfa_offset 24", // absolute, as above
         announced!(),
+        reserve = const STACK_RESERVE,
         heap_bits = const HEAP_BITS,
         heap = const HEAP >> HEAP_BITS,
         shadow = sym SHADOW_OFFSET,
@@ -98,6 +107,33 @@ pub unsafe extern "C" fn watched_access() {
         last = sym LAST_PLACE,
         whole = sym whole_access,
     )
+}
+
+/// Bytes of the instruction that looks for room.
+const LOOK_LENGTH: i64 = 7;
+
+/// A fault at this instruction: whether it was a look for room, from the stack at
+/// this address.
+pub fn is_look_for_room(instruction: u64) -> bool {
+    [access as *const (), watched_access as *const ()]
+        .iter()
+        .any(|&entry| entry as u64 == instruction)
+}
+
+/// The site of the access that looked for room.
+///
+/// # Safety
+/// The registers must be those of a fault for which [`is_look_for_room`] holds.
+pub unsafe fn site_of_look(registers: &[i64; 23]) -> u64 {
+    let stack = registers[libc::REG_RSP as usize] as *const u64;
+    // SAFETY: the stub has pushed the site, then the program's `r11`.
+    unsafe { u64::from(*stack.add(1).cast::<u32>()) }
+}
+
+/// Goes on behind the look: what it pushes is overwritten there.
+pub fn skip_look(registers: &mut [i64; 23]) {
+    registers[libc::REG_RSP as usize] -= size_of::<u64>() as i64;
+    registers[libc::REG_RIP as usize] += LOOK_LENGTH;
 }
 
 /// An access of a size known only now. Rare, so it has no fast path.

@@ -182,7 +182,8 @@ interpose! {
                 return unsafe { get(handle, attributes) };
             }
         };
-        let (start, end) = thread.stack.get();
+        let (lowest, end) = thread.stack.get();
+        let start = lowest + thread.reserve.get();
         let detached = i32::from(thread.detached.get());
         // SAFETY: the program wants the attributes there.
         unsafe {

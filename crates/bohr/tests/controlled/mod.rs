@@ -108,6 +108,14 @@ pub fn read_source(name: &str) -> String {
     read_file(&format!("{name}.c"))
 }
 
+/// Where `NAME.c` says `marker: MARKER`, as messages name lines.
+pub fn marker(name: &str, marker: &str) -> String {
+    let marker = format!("marker: {marker}");
+    let source = read_source(name);
+    let number = source.lines().position(|line| line.contains(&marker));
+    format!("{name}.c:{}", 1 + number.expect("a line of the program"))
+}
+
 /// The text of a file beside them.
 pub fn read_file(name: &str) -> String {
     std::fs::read_to_string(file(name)).expect("a source of the tests")
