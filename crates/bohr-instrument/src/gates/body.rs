@@ -2,7 +2,7 @@
 //! returns at once.
 
 use super::numbered::NumberedFunction;
-use super::question::{Question, Questions, set_location};
+use super::question::{Question, Questions, insert_here, set_location};
 use crate::hooks::has_attribute;
 use bohr_program::Neutral;
 use inkwell::context::{AsContextRef, Context};
@@ -157,7 +157,7 @@ unsafe fn move_slots(entry: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
                 && !LLVMIsAConstantInt(LLVMGetOperand(instruction, 0)).is_null()
             {
                 LLVMInstructionRemoveFromParent(instruction);
-                LLVMInsertIntoBuilder(builder, instruction);
+                insert_here(builder, instruction);
             }
             instruction = next;
         }

@@ -13,7 +13,7 @@
 
 use super::body::forget_promises;
 use super::phi::{add_incoming, incoming, phis_of, redirect, users_of};
-use super::question::{Question, set_location};
+use super::question::{Question, insert_here, set_location};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMBuilderRef, LLVMValueRef};
@@ -40,8 +40,7 @@ pub fn insert(context: &Context, call: LLVMValueRef, question: &Question<'_>) {
             LLVMBuildCondBr(builder, answer, block, calling);
             LLVMPositionBuilderAtEnd(builder, calling);
             LLVMInstructionRemoveFromParent(call);
-            LLVMInsertIntoBuilder(builder, call);
-            set_location(builder, function);
+            insert_here(builder, call);
             LLVMBuildBr(builder, block);
         } else {
             let normal = LLVMGetNormalDest(call);
@@ -83,7 +82,7 @@ unsafe fn move_before(builder: LLVMBuilderRef, block: LLVMBasicBlockRef, end: LL
                 return;
             }
             LLVMInstructionRemoveFromParent(instruction);
-            LLVMInsertIntoBuilder(builder, instruction);
+            insert_here(builder, instruction);
         }
     }
 }

@@ -17,7 +17,7 @@ mod last;
 
 use super::numbered::NumberedFunction;
 use super::phi::{incoming, redirect, users_of};
-use super::question::{Question, set_location};
+use super::question::{Question, insert_here, set_location};
 use bohr_program::graph::Loop;
 use bohr_program::{Shortcut, Test};
 use inkwell::context::{AsContextRef, Context};
@@ -158,7 +158,7 @@ impl Maker<'_> {
                 .map(|index| self.now(LLVMGetOperand(original, index), again))
                 .collect();
             let fresh = LLVMInstructionClone(original);
-            LLVMInsertIntoBuilder(self.builder, fresh);
+            insert_here(self.builder, fresh);
             for (index, operand) in (0..).zip(operands) {
                 LLVMSetOperand(fresh, index, operand);
             }
@@ -191,7 +191,7 @@ impl Maker<'_> {
         unsafe {
             if is_slot && self.is_inside(value) {
                 let loaded = LLVMInstructionClone(value);
-                LLVMInsertIntoBuilder(self.builder, loaded);
+                insert_here(self.builder, loaded);
                 return loaded;
             }
         }

@@ -6,7 +6,10 @@ use bohr_event::abi::{CALL_GATE, NO_GATE};
 use bohr_program::GateNumber;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::debuginfo::{LLVMDIBuilderCreateDebugLocation, LLVMGetSubprogram};
+use inkwell::llvm_sys::debuginfo::{
+    LLVMDIBuilderCreateDebugLocation, LLVMGetSubprogram, LLVMInstructionGetDebugLoc,
+    LLVMInstructionSetDebugLoc,
+};
 use inkwell::llvm_sys::prelude::{LLVMBuilderRef, LLVMValueRef};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
@@ -161,6 +164,20 @@ pub(crate) unsafe fn set_location(builder: LLVMBuilderRef, function: LLVMValueRe
                 LLVMDIBuilderCreateDebugLocation(context, 0, 0, scope, none),
             );
         }
+    }
+}
+
+/// Inserts an instruction that belongs to no block. A builder gives what it inserts
+/// the location that it has; this keeps its own, which stacks and sites are told by.
+///
+/// # Safety
+/// The builder must stand in a block where the instruction can be.
+pub(crate) unsafe fn insert_here(builder: LLVMBuilderRef, instruction: LLVMValueRef) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let location = LLVMInstructionGetDebugLoc(instruction);
+        LLVMInsertIntoBuilder(builder, instruction);
+        LLVMInstructionSetDebugLoc(instruction, location);
     }
 }
 

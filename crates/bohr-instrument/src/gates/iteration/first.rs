@@ -1,7 +1,7 @@
 //! A loop whose condition comes first: the gate stands between it and the body.
 
 use super::super::phi::{add_incoming, incoming, phis_of, redirect, successors};
-use super::super::question::Question;
+use super::super::question::{Question, insert_here};
 use super::Maker;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
@@ -49,7 +49,7 @@ impl Maker<'_> {
                     return;
                 }
                 LLVMInstructionRemoveFromParent(instruction);
-                LLVMInsertIntoBuilder(self.builder, instruction);
+                insert_here(self.builder, instruction);
             }
         }
     }
@@ -69,7 +69,7 @@ impl Maker<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             let copy = LLVMInstructionClone(decision);
-            LLVMInsertIntoBuilder(self.builder, copy);
+            insert_here(self.builder, copy);
             for target in successors(decision) {
                 if self.function.is_in(target, self.shape) {
                     redirect(copy, target, gate);

@@ -2,7 +2,7 @@
 //! phis, which move to a block of their own.
 
 use super::super::phi::{add_incoming, incoming, phis_of, successors, users_of};
-use super::super::question::Question;
+use super::super::question::{Question, insert_here};
 use super::{Again, Maker};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
@@ -29,7 +29,7 @@ impl Maker<'_> {
             LLVMPositionBuilderAtEnd(self.builder, top);
             for phi in phis_of(header) {
                 LLVMInstructionRemoveFromParent(phi);
-                LLVMInsertIntoBuilder(self.builder, phi);
+                insert_here(self.builder, phi);
             }
             self.ask(top, question, (skip, header));
             let slots = self.keep();
@@ -57,7 +57,7 @@ impl Maker<'_> {
             // The condition is the first operand of both branches and switches.
             let condition = self.now(LLVMGetOperand(decision, 0), again);
             let copy = LLVMInstructionClone(decision);
-            LLVMInsertIntoBuilder(self.builder, copy);
+            insert_here(self.builder, copy);
             LLVMSetOperand(copy, 0, condition);
         }
     }
