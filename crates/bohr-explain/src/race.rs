@@ -9,7 +9,8 @@
 //! the others are counted.
 //!
 //! With n events, T threads and s synchronisation events this takes
-//! O(n + s · T) time and memory for the addresses that are touched.
+//! O(n + s · T) time, and memory for the addresses that are touched and for T clocks of
+//! each thread that is alive.
 
 mod barrier;
 mod clock;
@@ -107,15 +108,24 @@ impl Detector {
         match step.operation.kind {
             Read | Write | Update => self.access(event, step),
             Fence => self.fence(thread, step.operation.order),
-            Release | Signal | Broadcast | Send | Fork | Exit => {
+            Release | Signal | Broadcast | Send | Fork => {
                 let passed = self.pass_on(thread);
                 self.objects.entry(object).or_default().join(&passed);
+            }
+            Exit => {
+                let last = self.threads.remove(&thread).unwrap_or_default();
+                self.objects.entry(object).or_default().join(&last.now);
+            }
+            Join => {
+                self.take_over(thread, object);
+                // Threads come and go, and nobody asks again what one knew.
+                self.objects.remove(&object);
             }
             ReleaseShared => {
                 let passed = self.pass_on(thread);
                 self.readers.entry(object).or_default().join(&passed);
             }
-            AcquireShared | Wait | Receive | Start | Join => {
+            AcquireShared | Wait | Receive | Start => {
                 self.take_over(thread, object);
             }
             Arrive => {

@@ -19,7 +19,7 @@ pub mod shadow;
 pub use block::{Header, State};
 
 use crate::{addresses, carrier::CarrierOnly, control, rewind};
-use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
 use block::SIZE as HEADER;
 use bohr_event::ThreadIndex;
 use core::{
@@ -36,14 +36,14 @@ struct Heap {
     current: Cell<usize>,
     /// Regions that belong to a thread, with the hash of its path. Apart from
     /// the regions themselves, since most threads never allocate.
-    owners: RefCell<Vec<(usize, u64)>>,
+    owners: RefCell<BTreeMap<usize, u64>>,
 }
 
 #[unsafe(link_section = "bohr_hot")]
 static HEAP: CarrierOnly<Heap> = CarrierOnly::new(Heap {
     mapped: [const { Cell::new(0) }; addresses::HEAP_REGIONS / 64],
     current: Cell::new(0),
-    owners: RefCell::new(Vec::new()),
+    owners: RefCell::new(BTreeMap::new()),
 });
 
 /// Held while threads of the system may run side by side: before control
@@ -109,15 +109,14 @@ pub fn region_of(path: u64) -> usize {
     let mut owners = HEAP.owners.borrow_mut();
     // Another thread in the same place moves this one to the next; where there
     // are more threads than regions, they share.
+    if owners.len() == places {
+        return 1 + wanted;
+    }
     let number = (0..places)
         .map(|distance| 1 + (wanted + distance) % places)
-        .find(|&number| {
-            owners
-                .iter()
-                .all(|&(taken, by)| taken != number || by == path)
-        })
+        .find(|number| owners.get(number).is_none_or(|&owner| owner == path))
         .unwrap_or(1 + wanted);
-    owners.push((number, path));
+    owners.entry(number).or_insert(path);
     number
 }
 

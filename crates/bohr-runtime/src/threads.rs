@@ -2,6 +2,7 @@
 
 use crate::{
     addresses, baton,
+    carrier::CarrierOnly,
     engine::{ENGINE, Woken, operation},
     heap,
     interpose::{cancel, keys, machine},
@@ -10,10 +11,10 @@ use crate::{
     real::real,
     thread::{Life, Start, Thread, Wait},
 };
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{EventKind, ThreadIndex, ThreadPath};
 use bohr_fiber::{Body, Fiber, ParkedThread};
-use core::{ffi::c_void, mem::MaybeUninit};
+use core::{cell::RefCell, ffi::c_void, mem::MaybeUninit};
 
 /// What the creator asks for.
 #[derive(Clone, Copy, Debug)]
@@ -144,11 +145,11 @@ pub fn finished(thread: &'static Thread) -> ! {
         unsafe { libc::exit(0) };
     }
     ENGINE.step(operation(EventKind::Exit, thread.object(), place));
-    thread.life.set(if thread.detached.get() {
-        Life::Gone
-    } else {
-        Life::Ended
-    });
+    thread.life.set(Life::Ended);
+    if thread.detached.get() {
+        thread.life.set(Life::Gone);
+        LEFT_BEHIND.borrow_mut().push(thread);
+    }
     ENGINE.end_current()
 }
 
@@ -176,13 +177,24 @@ pub fn detach(thread: &'static Thread) {
     }
 }
 
+/// Detached threads that have ended, whose stacks are still theirs.
+#[unsafe(link_section = "bohr_hot")]
+static LEFT_BEHIND: CarrierOnly<RefCell<Vec<&'static Thread>>> =
+    CarrierOnly::new(RefCell::new(Vec::new()));
+
 /// Gives the stacks of detached threads that have ended back. A thread cannot
 /// do that itself: it stands on its stack until it has ended. Whoever takes over
 /// the stack knows of that end, which the event tells.
 fn sweep(place: u64) {
-    for thread in ENGINE.threads() {
-        let idle = thread.index != ThreadIndex::MAIN && thread.index != ENGINE.current().index;
-        if thread.life.get() == Life::Gone && idle && !thread.fiber.get().is_null() {
+    // One at a time: others run meanwhile, and sweep as well.
+    loop {
+        let mut left_behind = LEFT_BEHIND.borrow_mut();
+        if left_behind.is_empty() {
+            return;
+        }
+        let thread = left_behind.remove(0);
+        drop(left_behind);
+        if thread.index != ThreadIndex::MAIN {
             ENGINE.step(operation(EventKind::Join, thread.object(), place));
             recycle(thread);
         }
