@@ -18,7 +18,8 @@ const ASK: &str = "import duckdb, sys\n\
     print(','.join(answer.columns))\n\
     for row in answer.fetchall(): print(','.join(str(field) for field in row))";
 
-fn check() -> Result<(), String> {
+/// Asks, and holds the answers against the page's.
+pub fn check() -> Result<(), String> {
     let page = shell::root().join("docs/trace.md");
     let page = std::fs::read_to_string(&page).map_err(|error| error.to_string())?;
     let questions = questions(&page);
@@ -28,17 +29,10 @@ fn check() -> Result<(), String> {
     let folder = shell::root().join("target/exports");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let python = python(&folder)?;
-    let mut sample = shell::cargo();
-    sample.args([
-        "run",
-        "--quiet",
-        "-p",
-        "bohr-export",
-        "--example",
-        "sample",
-        "--",
-    ]);
-    shell::run(sample.arg(&folder))?;
+    // As the tests build it, so that nothing is built twice.
+    shell::run(shell::cargo().args(["build", "--quiet", "--workspace", "--example", "sample"]))?;
+    let sample = shell::built("debug").join("examples/sample");
+    shell::run(process::Command::new(sample).arg(&folder))?;
     for (query, expected) in &questions {
         ask(&python, &folder, query, expected)?;
     }

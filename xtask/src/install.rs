@@ -60,6 +60,10 @@ const TEST: &[Package] = &[
         file: "/usr/bin/python3",
     },
     Package {
+        name: "python3-venv",
+        file: "/usr/share/doc/python3-venv",
+    },
+    Package {
         name: "git",
         file: "/usr/bin/git",
     },

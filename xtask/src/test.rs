@@ -1,11 +1,11 @@
 //! `cargo xtask test`: everything that a change has to pass, from the state of
 //! a machine that has Rust and nothing else.
 
-use crate::{Command, eval, install, shell, tidy};
+use crate::{Command, eval, exports, install, shell, tidy};
 
 pub const COMMAND: Command = Command {
     name: "test",
-    about: "install what is missing, then fmt, clippy, tidy, all tests, doc tests and a quick evaluation",
+    about: "install what is missing, then fmt, clippy, tidy, all tests, doc tests, queries on exported traces and a quick evaluation",
     run,
 };
 
@@ -31,8 +31,9 @@ fn run(arguments: &[String]) -> Result<(), String> {
     )?;
     shell::run(shell::cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
     // Words choose tests, and leave out the rest.
-    match arguments.is_empty() {
-        true => eval::quick(&shell::built("debug").join("bohr")),
-        false => Ok(()),
+    if !arguments.is_empty() {
+        return Ok(());
     }
+    exports::check()?;
+    eval::quick(&shell::built("debug").join("bohr"))
 }

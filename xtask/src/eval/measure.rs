@@ -18,6 +18,9 @@ use std::process::Command;
 /// A strategy that finds nothing in so many trials gets no more of them.
 const FRUITLESS: usize = 5;
 
+/// How long a fixed twin is hunted for data races.
+const RACE_SECONDS: u32 = 1;
+
 /// The hunts of one strategy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hunts {
@@ -300,15 +303,19 @@ impl<'a> Measuring<'a> {
             .map_err(|error| format!("{}: {error}", bug.display()))
     }
 
-    /// The fixed twin has to survive what its exhibit did not.
+    /// The fixed twin has to survive what its exhibit did not, and to have no races.
     fn twin(&self, exhibit: &Exhibit, measured: &mut Measured) -> Result<(), String> {
         let program = self.compile(exhibit, Variant::Fixed)?;
         let report = self.hunt(exhibit, &program, self.settings.strategies[0], 0)?;
         measured.twin_runs = Some(report.runs);
-        match bohr_museum::judge_twin(&report) {
-            Verdict::Wrong(sentence) => Err(sentence),
-            _ => Ok(()),
-        }
+        silent(&report)?;
+        let hunting = Hunting {
+            races: true,
+            ..Hunting::of(RACE_SECONDS)
+        };
+        let sizes = &exhibit.manifest.arguments.small;
+        let report = hunting.run(self.bohr, &program, sizes);
+        silent(&report.map_err(|error| error.to_string())?)
     }
 
     fn compile(&self, exhibit: &Exhibit, variant: Variant) -> Result<PathBuf, String> {
@@ -335,5 +342,13 @@ impl<'a> Measuring<'a> {
         };
         let report = hunting.run(self.bohr, program, sizes);
         report.map_err(|error| error.to_string())
+    }
+}
+
+/// What a hunt of a fixed twin has to say.
+fn silent(report: &Report) -> Result<(), String> {
+    match bohr_museum::judge_twin(report) {
+        Verdict::Wrong(sentence) => Err(sentence),
+        _ => Ok(()),
     }
 }
