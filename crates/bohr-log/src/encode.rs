@@ -63,7 +63,9 @@ impl Encoder<'_> {
                     let mut targets = choice.targets.iter();
                     let taken = targets.position(|target| *target == block)?;
                     active.at = stops.first(block);
-                    self.push(taken as u64, *bits);
+                    if *bits > 0 {
+                        self.push(taken as u64, *bits);
+                    }
                     return Some(());
                 }
                 _ => return None,

@@ -28,6 +28,7 @@ Examples:
   bohr record -o server.log -- ./server --test
   bohr record --until-failure --runs 1000 -o server.log -- ./server --test
   bohr record --compare --json -- ./compress file >/dev/null
+  bohr record --until-failure --slices 20 -o server.log -- ./server --test
 
 The program has to be built with `bohr cc`, `bohr c++` or `bohr cargo`. Its threads
 run in parallel, without added synchronisation. The log is complete to the last
@@ -65,6 +66,13 @@ pub struct Args {
         conflicts_with = "compare"
     )]
     model: bohr_event::MemoryModel,
+    /// Record runs under control in which a random thread goes on for so many events
+    /// on average, as an operating system has it: the same seed gives the same log.
+    #[arg(long, value_name = "EVENTS", conflicts_with = "compare")]
+    slices: Option<std::num::NonZeroU64>,
+    /// The seed of the first run under control; each one after it has the next.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
     /// Exit code of a good run.
     #[arg(long, value_name = "CODE", default_value_t = 0)]
     expect_exit: i32,
@@ -144,7 +152,7 @@ pub fn run(args: &Args) -> Outcome {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let output = args.output.clone().unwrap_or_else(|| args.default_output());
     let (recorder, program) = args.recorder(&output)?;
-    let controlled = match args.model.has_buffers() {
+    let controlled = match args.model.has_buffers() || args.slices.is_some() {
         true => Some(controlled::Controlled::new(args, &recorder)?),
         false => None,
     };

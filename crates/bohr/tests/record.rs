@@ -87,6 +87,29 @@ fn the_log_tells_every_call_however_the_run_ends() {
     }
 }
 
+/// Branches and bytes of a recorded run.
+fn branches_and_bytes(folder: &Folder, options: &[&str], rounds: &str) -> (u64, u64) {
+    let program = ["--", "./program", rounds];
+    let arguments = [&["record", "--json"], options, &program].concat();
+    let told = folder.bohr(&arguments).expect(0).json();
+    let number = |field: &str| told[field].as_u64().expect("a number");
+    (number("branches"), number("log_bytes"))
+}
+
+#[test]
+fn loops_that_only_count_are_decoded_without_a_word() {
+    let folder = Folder::empty();
+    folder.build("sums", &["-O1"]);
+    let (few, small) = branches_and_bytes(&folder, &[], "10");
+    let (many, large) = branches_and_bytes(&folder, &[], "210");
+    let controlled = branches_and_bytes(&folder, &["--slices", "5"], "10");
+    assert_eq!(controlled.0, few);
+    // Two threads, each with a branch of its own per round, 500 and 10 within.
+    assert_eq!(many - few, 2 * 200 * (1 + 500 + 10));
+    // One bit per round is written.
+    assert!(large - small <= 2 * (200 / 8 + 8), "{small} and {large}");
+}
+
 #[test]
 fn threads_come_and_go_in_every_way() {
     let folder = Folder::empty();

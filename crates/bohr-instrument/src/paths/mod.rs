@@ -125,7 +125,7 @@ impl Writer<'_> {
                     }
                 }
             }
-            self.choose(place, &Choice::of(body, block), &mut edges);
+            self.choose(place, &Choice::of(self.program, body, block), &mut edges);
         }
         self.enter();
         edges.complete();

@@ -48,7 +48,9 @@ impl Stops {
                     }
                 }
                 if operation.is_terminator() {
-                    found.stops.push((number, end(body, block, operation)));
+                    found
+                        .stops
+                        .push((number, end(program, body, block, operation)));
                 }
             }
         }
@@ -71,13 +73,13 @@ impl Stops {
     }
 }
 
-fn end(body: &Body, block: BlockNumber, operation: Operation) -> Stop {
+fn end(program: &Program, body: &Body, block: BlockNumber, operation: Operation) -> Stop {
     match operation {
         Operation::Return { .. } => Stop::Return,
         Operation::Resume { .. } => Stop::Resume,
         Operation::Unreachable => Stop::Unreachable,
         _ => {
-            let choice = Choice::of(body, block);
+            let choice = Choice::of(program, body, block);
             let bits = choice.bits();
             Stop::Choice { choice, bits }
         }

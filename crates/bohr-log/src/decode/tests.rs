@@ -202,7 +202,7 @@ impl Recorder<'_, '_> {
                 return Left::Ended;
             }
             self.fuel -= 1;
-            let choice = Choice::of(body, block);
+            let choice = Choice::of(self.program, body, block);
             match body.terminator(block).operation {
                 Operation::Return { .. } => {
                     self.steps.push(Step::Return);

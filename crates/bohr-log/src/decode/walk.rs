@@ -42,6 +42,8 @@ struct Active {
     block: BlockNumber,
     /// The stop that it is at.
     at: u32,
+    /// How often the block has followed itself.
+    passes: u32,
     /// The first instruction that was not told as passed.
     next: usize,
 }
@@ -147,16 +149,19 @@ impl<'p> Walk<'p, '_> {
             Stop::Unreachable => Err(Senseless::Unreachable.into()),
             Stop::Choice { choice, bits } => {
                 let taken = match bits {
-                    0 => 0,
+                    0 => choice.after(active.passes) as u64,
                     bits => self.bits(*bits)?,
                 };
                 let target = usize::try_from(taken).ok();
                 let target = target.and_then(|taken| choice.targets.get(taken));
                 let targets = choice.targets.len();
                 let block = *target.ok_or(Senseless::NoTarget { taken, targets })?;
-                self.choices += u64::from(*bits > 0);
+                let decided = *bits > 0 || choice.counted.is_some();
+                self.choices += u64::from(decided);
                 self.go_to(block);
                 self.say(Step::Block(block), *bits > 0);
+                // A loop that counts ends by itself.
+                self.silence -= u32::from(choice.counted.is_some());
                 Ok(())
             }
         }
@@ -256,6 +261,7 @@ impl<'p> Walk<'p, '_> {
             stops: Rc::clone(stops),
             block,
             at: stops.first(block),
+            passes: 0,
             next: body.blocks[block].first.index(),
         };
         self.stack.push(active);
@@ -315,6 +321,10 @@ impl<'p> Walk<'p, '_> {
 
     fn go_to(&mut self, block: BlockNumber) {
         let active = self.stack.last_mut().expect("the function that goes on");
+        active.passes = match active.block == block {
+            true => active.passes + 1,
+            false => 0,
+        };
         active.block = block;
         active.at = active.stops.first(block);
         let body = self.program.functions[active.function].body.as_ref();

@@ -13,6 +13,7 @@
 //! thread  = { entered function }
 //! function = blocks in the order in which they are executed, where
 //!   choice of n targets          bits(n) bits: which of them
+//!   choice that only counts      nothing
 //!   call of a quiet function     nothing
 //!   call of a function by name   what that function writes
 //!   open call                    { entered function } then returned or landed
@@ -24,10 +25,12 @@
 //! Instrumentation and decoding both go by this plan, and only by it.
 
 mod choice;
+mod counted;
 mod plan;
 mod room;
 
 pub use choice::Choice;
+pub use counted::Counted;
 pub use plan::{Calling, Paths};
 pub use room::{Room, RoomPoint};
 

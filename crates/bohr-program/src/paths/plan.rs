@@ -82,7 +82,7 @@ impl Paths {
         let mut callers: SecondaryMap<FunctionNumber, Vec<FunctionNumber>> = SecondaryMap::new();
         let mut found = Vec::new();
         for (number, function, body) in program.bodies() {
-            let mut writes = self.announces_itself(number) || has_choice(body);
+            let mut writes = self.announces_itself(number) || has_choice(program, body);
             for call in body.calls.values() {
                 match self.calling(program, call) {
                     Calling::Quiet => {}
@@ -169,10 +169,10 @@ impl Paths {
     }
 }
 
-fn has_choice(body: &Body) -> bool {
+fn has_choice(program: &Program, body: &Body) -> bool {
     body.blocks
         .keys()
-        .any(|block| Choice::of(body, block).bits() > 0)
+        .any(|block| Choice::of(program, body, block).bits() > 0)
 }
 
 /// Whether a function has code that can write: assembly in a function without a

@@ -89,7 +89,7 @@ impl Search<'_> {
 
     /// Blocks come after their successors, but for those that lead back.
     fn block(&mut self, block: BlockNumber) {
-        let choice = Choice::of(self.body, block);
+        let choice = Choice::of(self.program, self.body, block);
         let behind = choice
             .targets
             .iter()
@@ -111,7 +111,9 @@ impl Search<'_> {
         }
         // The entry always looks, with what announcing the function takes.
         let entry = block == self.graph.entry();
-        if !entry && (lands || need > STRETCH || self.is_led_back_to(block)) {
+        // Whoever only counts writes nothing on the way back.
+        let again = choice.counted.is_none() && self.is_led_back_to(block);
+        if !entry && (lands || need > STRETCH || again) {
             self.point(RoomPoint::Block(block), need);
             need = 0;
         }

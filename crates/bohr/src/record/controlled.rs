@@ -1,5 +1,5 @@
 //! The path log of a run under control: with store buffers, which the processor's own
-//! threads cannot be made to have. The run's events are traced, and the program is
+//! threads cannot be made to have, or with time slices that a seed gives. The run's events are traced, and the program is
 //! interpreted along them.
 
 use super::Args;
@@ -56,18 +56,21 @@ impl<'r> Controlled<'r> {
         let mut server = self.subject.serve(Voice::Muted, go_on)?;
         let identity = &self.subject.models[0].identity;
         let object = object_of_sites(&server.ready().objects, identity);
-        let plan = Plan::new(Rule::Random);
+        let rule = args
+            .slices
+            .map_or(Rule::Random, |mean| Rule::Slices { mean: mean.get() });
+        let plan = Plan::new(rule);
         let most = match args.until_failure {
             true => args.runs.unwrap_or(u64::MAX),
             false => 1,
         };
-        for seed in 0..most {
+        for run in 0..most {
             if !go_on() {
-                return Ok((None, seed));
+                return Ok((None, run));
             }
             let started = Instant::now();
             let job = Job {
-                first_seed: seed,
+                first_seed: args.seed.wrapping_add(run),
                 details: Detailing::Always,
                 trace: Detailing::Always,
                 ..self.subject.job(&plan)
@@ -82,7 +85,7 @@ impl<'r> Controlled<'r> {
                 time: started.elapsed(),
                 ..Spent::default()
             };
-            return Ok((Some(Recorded { recording, spent }), seed + 1));
+            return Ok((Some(Recorded { recording, spent }), run + 1));
         }
         Ok((None, most))
     }
