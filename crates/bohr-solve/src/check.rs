@@ -219,6 +219,11 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
+    /// The address that an access of an event is at, if that can be told by now.
+    pub(crate) fn address(&mut self, address: Scalar, id: EventId) -> Option<u64> {
+        Some(self.value(address, id).ok()? as u64)
+    }
+
     fn value(&mut self, value: Scalar, id: EventId) -> Result<u128, Refusal> {
         let reads = &self.reads;
         let found = self
@@ -279,6 +284,27 @@ pub(crate) fn needs_empty_buffer(action: &Action) -> bool {
         Action::Fence(order) => *order == MemoryOrder::SequentiallyConsistent,
         _ => true,
     }
+}
+
+/// How often an order has another thread go on although the one that was at it could
+/// have: its preemptions.
+#[must_use]
+pub fn preemptions(problem: &Problem, model: MemoryModel, order: &[Turn]) -> usize {
+    let stores = stores(problem, model);
+    let mut execution = Execution::new(problem, model, &stores);
+    let (mut current, mut count) = (0, 0);
+    for turn in order {
+        if let Turn::Event(id) = turn
+            && id.thread != current
+        {
+            count += usize::from(execution.is_ready(current));
+            current = id.thread;
+        }
+        if execution.step(*turn).is_err() {
+            break;
+        }
+    }
+    count
 }
 
 /// Whether an order of events leads to the failure, up to which everybody goes the

@@ -7,6 +7,7 @@
 //!    [`event::Problem`]: events, and conditions on what the unknowns are.
 //! 2. [`order::solve`] and [`validate::search`] look for an order of the events under
 //!    which all conditions hold: the one by constraints, the other by trying.
+//!    [`smt::script`] writes the same constraints for other solvers.
 //! 3. [`check::check`] executes such an order, knowing neither of them.
 //! 4. [`schedule::turns`] makes of it what the runtime follows.
 //!
@@ -29,6 +30,7 @@ pub mod path;
 pub mod play;
 pub mod retrace;
 pub mod schedule;
+pub mod smt;
 pub mod symbolic;
 mod synchronisation;
 pub mod term;

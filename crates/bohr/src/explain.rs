@@ -7,7 +7,7 @@ pub mod source;
 pub mod stacks;
 mod telling;
 
-use crate::control::{BugArgs, counter, describe_bug, duration, interruption, note_missing_lines};
+use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Failure as SeenFailure;
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Outcome {
             story.unexamined
         );
     }
-    note_missing(&bug, &telling.sources);
+    note_missing(&story, &telling.sources);
     if let Some(path) = &args.sarif {
         let log = story.as_sarif(env!("CARGO_PKG_VERSION")).to_string();
         write(path, &log)?;
@@ -107,15 +107,10 @@ pub struct Explained {
 pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Explained, Failure> {
     let observed = simplest(bug, trials, time)?;
     let failing = failing_thread(&observed);
-    let Observed {
-        run,
-        values,
-        failure,
-        ..
-    } = observed;
+    let Observed { run, failure, .. } = observed;
     let run = run.ok_or(ExploreError::NotReproduced)?;
     let bar = counter("schedules tried");
-    let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps, &values);
+    let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps);
     let enough = Instant::now() + time / 4;
     callers::ask(&mut vocabulary, &run, trials, bug.seed, enough)?;
     let mut probe = Probe {
@@ -213,11 +208,16 @@ fn as_explained(
 }
 
 /// Says what is missing to tell more.
-fn note_missing(bug: &Bug, sources: &Sources) {
+fn note_missing(story: &Story, sources: &Sources) {
     for file in sources.missing() {
         eprintln!("bohr: note: {file} was not found: its lines are told without their text");
     }
-    note_missing_lines(bug);
+    let mut moments = story.findings.iter().flat_map(|finding| &finding.moments);
+    if !story.findings.is_empty() && moments.all(|moment| moment.line.is_none()) {
+        eprintln!(
+            "bohr: note: no line of the program is known: it was built without -g, or stripped"
+        );
+    }
 }
 
 /// The failing run with the fewest switches: the one in the bug file, or what

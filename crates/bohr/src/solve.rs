@@ -9,6 +9,7 @@ use crate::control::{duration, environment, signature_tag, target};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{self, Bug, Invocation};
+use bohr_explore::hunt::Shard;
 use bohr_explore::{ExploreError, Subject, write_whole};
 use bohr_log::{DecodeError, LogFileError, LogKind, OrderError, Recording};
 use serde_json::json;
@@ -41,7 +42,16 @@ pub struct Args {
     /// The most preemptions, of the same; they use as few as they can in any case.
     #[arg(long, value_name = "N")]
     bound: Option<usize>,
-    /// Where to write the bug [default: the log's name with .bohr].
+    /// Which part of the schedules to try, as in 2/4, so that several machines share
+    /// the work; of `execution` and `validate`.
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    shard: Shard,
+    /// Solve nothing, but write the constraints in this language, for other solvers;
+    /// with --bound, those on the preemptions, too.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    emit: Option<Emitted>,
+    /// Where to write the bug [default: the log's name with .bohr] or the constraints
+    /// [default: with .smt2].
     #[arg(short, long, value_name = "BUG")]
     output: Option<PathBuf>,
     /// The program, if it is not where it was.
@@ -56,6 +66,13 @@ pub struct Args {
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
+}
+
+/// Languages of other solvers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Emitted {
+    /// SMT-LIB 2.
+    Smt2,
 }
 
 /// How a schedule is found.
@@ -98,6 +115,9 @@ pub enum SolveError {
     /// Code on the way is not modelled, or the way does not fit.
     #[error(transparent)]
     Execute(#[from] bohr_solve::ExecuteError),
+    /// What the other language has no words for.
+    #[error(transparent)]
+    Emit(#[from] bohr_solve::smt::SmtError),
     /// A barrier that is not modelled.
     #[error(transparent)]
     Barrier(#[from] bohr_solve::order::OddBarrier),
@@ -161,6 +181,7 @@ impl Diagnosis for SolveError {
             SolveError::NoSchedule { .. }
             | SolveError::Buffers
             | SolveError::Execute(_)
+            | SolveError::Emit(_)
             | SolveError::Barrier(_)
             | SolveError::Contradiction { .. }
             | SolveError::Unsolved
@@ -179,7 +200,7 @@ impl Diagnosis for SolveError {
             }
             SolveError::NoFailure => "`bohr record --until-failure` keeps a run that failed",
             SolveError::TooLong { .. } => "give it more --time",
-            SolveError::Buffers => "try `bohr solve --by order`",
+            SolveError::Buffers | SolveError::Emit(_) => "try `bohr solve --by order`",
             SolveError::Execute(_)
             | SolveError::Barrier(_)
             | SolveError::Contradiction { .. }
@@ -208,10 +229,13 @@ pub fn run(args: &Args) -> Outcome {
     if !recording.failed() {
         return Err(SolveError::NoFailure.into());
     }
-    if args.by == Solver::Execution && args.model.has_buffers() {
+    if args.by == Solver::Execution && args.model.has_buffers() && args.emit.is_none() {
         return Err(SolveError::Buffers.into());
     }
     let subject = subject(args, &recording)?;
+    if args.emit.is_some() {
+        return order::emit(args, &recording, &subject);
+    }
     let solved = match (recording.kind, args.by) {
         (LogKind::Order, _) => vectors::solve(args, &recording, &subject)?,
         (_, Solver::Execution) => execution::solve(args, &recording, &subject)?,

@@ -111,6 +111,56 @@ fn all_ways_of_solving_come_to_the_same_failure() {
     }
 }
 
+/// A failing run under control: the same in every run of the test.
+fn record_under_control(folder: &Folder) {
+    let slices = [
+        "record",
+        "--slices",
+        "5",
+        "--until-failure",
+        "--runs",
+        "500",
+    ];
+    let words = [&slices[..], &["--", "./program"]].concat();
+    folder.bohr(&words).expect(1);
+}
+
+#[test]
+fn constraints_are_written_for_other_solvers() {
+    let folder = Folder::empty();
+    folder.build("tally", &[]);
+    record_under_control(&folder);
+    // The program ends with 0 or 1.
+    change(&folder, |recording| recording.end = bohr_log::End::Exit(9));
+    for (log, verdict) in [("program.log", "sat"), ("changed.log", "unsat")] {
+        let told = folder.bohr(&["solve", "--emit", "smt2", "--json", "-o", "all.smt2", log]);
+        let told = told.expect(0).json();
+        assert_eq!(told["emitted"], "all.smt2", "{told}");
+        let mut z3 = std::process::Command::new("z3");
+        let z3 = z3.arg("-T:60").arg(folder.path("all.smt2")).output();
+        let said = z3.expect("z3, which `cargo xtask test` installs").stdout;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert_eq!(said.lines().next(), Some(verdict), "{log}: {said}");
+    }
+}
+
+#[test]
+fn machines_share_the_schedules_that_are_tried() {
+    let folder = Folder::empty();
+    folder.build("tally", &[]);
+    record_under_control(&folder);
+    let parts = ["1/3", "2/3", "3/3"];
+    let finds = |shard: &&&str| {
+        let words = ["solve", "--by", "validate", "--shard", shard];
+        let words = [&words[..], &["-o", "part.bohr", "program.log"]].concat();
+        folder.bohr(&words);
+        std::fs::remove_file(folder.path("part.bohr")).is_ok()
+    };
+    assert!(parts.iter().filter(finds).count() > 0);
+    let refused = folder.bohr(&["solve", "--shard", "4/3", "program.log"]);
+    assert!(refused.expect(2).messages().contains("not a shard"));
+}
+
 /// The log of the failing run, changed.
 fn change(folder: &Folder, change: impl FnOnce(&mut bohr_log::Recording)) {
     let bytes = std::fs::read(folder.path("program.log")).expect("a log");

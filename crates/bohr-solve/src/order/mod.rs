@@ -8,11 +8,13 @@
 //! holder. The bound on preemptions is raised from zero (CLAP, 4.2), so the first
 //! order that is found has the fewest.
 
-mod encode;
+mod derived;
+pub(crate) mod encode;
 mod graph;
+mod guess;
 mod linear;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod theory;
 mod values;
 
@@ -23,13 +25,15 @@ use crate::event::{Action, EventId, Problem};
 use crate::model::{Chains, NodeNumber};
 use batsat::{BasicSolver, Lit, SolverInterface, lbool};
 use bohr_event::MemoryModel;
+use derived::Derived;
 use encode::Choices;
 use graph::Graph;
+use guess::Guess;
 use linear::{Kind, Lemma, Part, exclusion};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use theory::{Consistency, Groups, Meaning, Outcome, positive};
+use theory::{Consistency, Groups, Meaning, Outcome};
 use values::Values;
 
 /// Pairs of critical sections up to which all are stated at once.
@@ -147,6 +151,7 @@ struct Search<'a> {
     solver: BasicSolver,
     theory: Consistency<'a>,
     model: MemoryModel,
+    guess: Guess,
     orders: HashMap<(NodeNumber, NodeNumber), Lit>,
     /// By number: more than so many switches are preemptions.
     more_than: Vec<Lit>,
@@ -179,8 +184,8 @@ impl<'a> Search<'a> {
         solver.cb_mut().set_stop(move || told.get());
         let mut meanings = Vec::new();
         let mut plain = || {
-            meanings.push(Meaning::Plain);
-            positive(solver.new_var(lbool::TRUE, true))
+            meanings.push((Meaning::Plain, true));
+            Lit::new(solver.new_var(lbool::UNDEF, true), true)
         };
         let groups = Groups {
             path: plain(),
@@ -188,11 +193,14 @@ impl<'a> Search<'a> {
             synchronisation: plain(),
             read_write: plain(),
         };
+        let guess = Guess::of(problem, model, &chains, &choices);
         let mut search = Search {
             solver,
+            guess,
             theory: Consistency {
                 problem,
                 chains,
+                derived: Derived::of(&choices),
                 choices,
                 graph,
                 values,
@@ -220,11 +228,13 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
+    /// The literal that says something. The solver first tries every variable with
+    /// `false`, then with what it was last; so what is to be tried first as true is said
+    /// by the variable's being false.
     fn variable(&mut self, meaning: Meaning, preferred: bool) -> Lit {
-        let preferred = if preferred { lbool::TRUE } else { lbool::FALSE };
-        let variable = self.solver.new_var(preferred, true);
-        self.theory.meanings.push(meaning);
-        positive(variable)
+        let variable = self.solver.new_var(lbool::UNDEF, true);
+        self.theory.meanings.push((meaning, !preferred));
+        Lit::new(variable, !preferred)
     }
 
     fn clause(&mut self, literals: impl IntoIterator<Item = Lit>) {
@@ -260,7 +270,8 @@ impl<'a> Search<'a> {
             let mut some = vec![!self.theory.groups.read_write];
             some.extend(self.present(what.id).map(|present| !present));
             for (candidate, write) in what.candidates.iter().enumerate() {
-                let literal = self.variable(Meaning::Takes { choice, candidate }, false);
+                let likely = self.guess.takes(choice, *write);
+                let literal = self.variable(Meaning::Takes { choice, candidate }, likely);
                 some.push(literal);
                 let writer = write.map(|write| self.theory.choices.writes[write].id);
                 if let Some(present) = writer.and_then(|id| self.present(id)) {
@@ -382,7 +393,8 @@ impl<'a> Search<'a> {
         let literal = match self.orders.get(&key) {
             Some(literal) => *literal,
             None => {
-                let literal = self.variable(Meaning::Before(key.0, key.1), false);
+                let likely = self.guess.is_before(key.0, key.1);
+                let literal = self.variable(Meaning::Before(key.0, key.1), likely);
                 self.orders.insert(key, literal);
                 self.absent_last(key, literal);
                 literal
@@ -495,7 +507,7 @@ impl<'a> Search<'a> {
 
 /// Whether a thread may have to wait before an action, so that a switch there
 /// interrupts nobody.
-fn waits(action: &Action) -> bool {
+pub(crate) fn waits(action: &Action) -> bool {
     matches!(
         action,
         Action::Wake { .. } | Action::Join(_) | Action::Take(_) | Action::Depart { .. }

@@ -17,9 +17,14 @@ use std::collections::HashSet;
 const X: u64 = 0x1000;
 const Y: u64 = 0x1008;
 
+/// The places of random problems.
+pub(crate) fn places() -> [u64; 2] {
+    [X, Y]
+}
+
 /// What a thread of a small program does.
 #[derive(Clone, Copy, Debug)]
-enum Do {
+pub(crate) enum Do {
     Write(u64, u64, MemoryOrder),
     /// Writes what the last read of this thread gave, and so much more.
     Pass(u64, u64),
@@ -38,14 +43,14 @@ const FULL: MemoryOrder = MemoryOrder::SequentiallyConsistent;
 /// A problem in the making: the main thread starts all others, waits for them and
 /// reads what they left.
 #[derive(Default)]
-struct Maker {
+pub(crate) struct Maker {
     problem: Problem,
     reads: usize,
     last: Option<Scalar>,
 }
 
 impl Maker {
-    fn of(threads: &[Vec<Do>], left: &[u64]) -> (Problem, Vec<Scalar>) {
+    pub(crate) fn of(threads: &[Vec<Do>], left: &[u64]) -> (Problem, Vec<Scalar>) {
         let mut maker = Maker::default();
         let mut values = Vec::new();
         let main = maker.thread(ThreadPath::MAIN);
@@ -164,7 +169,7 @@ impl Maker {
 }
 
 /// The reads give these values; what is not told may be anything.
-fn demand(problem: &mut Problem, values: &[Scalar], expected: &[Option<u64>]) {
+pub(crate) fn demand(problem: &mut Problem, values: &[Scalar], expected: &[Option<u64>]) {
     for (value, expected) in values.iter().zip(expected) {
         if let Some(expected) = expected {
             let equal = Operator::CompareIntegers(IntegerPredicate::Equal, 64);
@@ -211,7 +216,7 @@ fn by_enumeration(problem: &Problem, model: MemoryModel) -> bool {
 }
 
 /// Whether the solver finds one; what it finds has to stand the check.
-fn by_order(problem: &mut Problem, model: MemoryModel) -> bool {
+pub(crate) fn by_order(problem: &mut Problem, model: MemoryModel) -> bool {
     let solved = solve(problem, model, None, &|| true).unwrap();
     match solved.answer {
         Answer::Order(order) => {
@@ -377,7 +382,7 @@ fn contradictions_name_their_groups() {
     );
 }
 
-fn operation() -> impl Strategy<Value = Do> {
+pub(crate) fn operation() -> impl Strategy<Value = Do> {
     let place = prop::sample::select(vec![X, Y]);
     let order = prop::sample::select(vec![PLAIN, PLAIN, MemoryOrder::Release, FULL]);
     prop_oneof![

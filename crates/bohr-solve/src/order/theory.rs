@@ -1,6 +1,7 @@
 //! What the SAT solver is told while it searches: its literals are choices and
 //! orders; graph and values say which of them cannot hold together.
 
+use super::derived::Derived;
 use super::encode::Choices;
 use super::graph::{self, Graph};
 use super::linear::{Lemma, Linear};
@@ -8,7 +9,7 @@ use super::values::{self, Values, Wrong};
 use crate::check::Turn;
 use crate::event::{Demand, EventId, Problem};
 use crate::model::{Chains, NodeNumber};
-use batsat::{Lit, Theory, TheoryArg, Var, lbool};
+use batsat::{Lit, Theory, TheoryArg, lbool};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -50,9 +51,11 @@ pub(crate) struct Consistency<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) chains: Chains,
     pub(crate) choices: Choices,
+    pub(crate) derived: Derived,
     pub(crate) graph: Graph,
     pub(crate) values: Values,
-    pub(crate) meanings: Vec<Meaning>,
+    /// By variable: what it says, and whether that holds if it is true.
+    pub(crate) meanings: Vec<(Meaning, bool)>,
     pub(crate) groups: Groups,
     /// Events that may not have happened, with the literal that says they did.
     pub(crate) present: HashMap<EventId, Lit>,
@@ -71,24 +74,24 @@ pub(crate) struct Consistency<'a> {
 impl Consistency<'_> {
     /// Takes in a literal that holds now; the literals that cannot hold together.
     fn take(&mut self, literal: Lit) -> Result<(), Vec<Lit>> {
-        match self.meanings[literal.var().idx() as usize] {
+        let (meaning, sign) = self.meanings[literal.var().idx() as usize];
+        let holds = literal.sign() == sign;
+        match meaning {
             Meaning::Plain => Ok(()),
-            Meaning::Before(first, second) => match literal.sign() {
+            Meaning::Before(first, second) => match holds {
                 true => self.graph.add(first, second, Some(literal)),
                 false => self.graph.add(second, first, Some(literal)),
             },
-            Meaning::Serves(behind, provider, node) if literal.sign() => {
+            Meaning::Serves(behind, provider, node) if holds => {
                 if let Some(behind) = behind {
                     self.graph.add(behind, provider, Some(literal))?;
                 }
                 self.graph.add(provider, node, Some(literal))
             }
-            Meaning::Switch { chain, position } if !literal.sign() && self.joins => {
+            Meaning::Switch { chain, position } if !holds && self.joins => {
                 self.graph.join(chain, position, literal)
             }
-            Meaning::Takes { choice, candidate } if literal.sign() => {
-                self.takes(choice, candidate, literal)
-            }
+            Meaning::Takes { choice, candidate } if holds => self.takes(choice, candidate, literal),
             _ => Ok(()),
         }
     }
@@ -102,6 +105,12 @@ impl Consistency<'_> {
                 let (from, to) = (self.chains.visible(id), self.chains.event(what.id));
                 self.graph.add(from, to, Some(literal))?;
             }
+        }
+        let edges = self
+            .derived
+            .edges(&self.choices, &self.chains, choice, candidate);
+        for (from, to) in edges {
+            self.graph.add(from, to, Some(literal))?;
         }
         let chosen = self
             .values
@@ -205,9 +214,4 @@ impl Theory for Consistency<'_> {
     fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
         unreachable!("nothing is propagated")
     }
-}
-
-/// The variable's positive literal.
-pub(crate) fn positive(variable: Var) -> Lit {
-    Lit::new(variable, true)
 }

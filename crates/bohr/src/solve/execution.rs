@@ -5,7 +5,7 @@ use super::vectors::{self, Demand};
 use super::{Args, SolveError, Solved};
 use crate::control::{budget_bar, interruption, show_hunt};
 use crate::outcome::Failure;
-use bohr_explore::hunt::{Budget, Hunt, Shard, hunt};
+use bohr_explore::hunt::{Budget, Hunt, hunt};
 use bohr_explore::likeness::{Ending, Likeness, SeenPlace};
 use bohr_explore::native::hooked_sites;
 use bohr_explore::{StrategyName, Subject, Voice, object_of_sites};
@@ -33,7 +33,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         strategy: StrategyName::Bounded,
         seed: 0,
         jobs: args.workers.unwrap_or(cores),
-        shard: Shard::WHOLE,
+        shard: args.shard,
         budget: Budget {
             runs: None,
             time: Some(args.time),

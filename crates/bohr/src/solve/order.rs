@@ -4,19 +4,20 @@
 use super::execution::likeness;
 use super::{Args, SolveError, Solved, Solver};
 use crate::control::interruption;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Outcome};
 use bohr_explore::native::hooked_sites;
-use bohr_explore::{Subject, confirm};
+use bohr_explore::{ExploreError, Subject, confirm, write_whole};
 use bohr_log::{End, Execution, Recording, execution};
 use bohr_program::SiteNumber;
-use bohr_solve::check::Turn;
+use bohr_solve::check::{Turn, preemptions};
 use bohr_solve::event::Problem;
 use bohr_solve::order::{self, Answer};
 use bohr_solve::path::{Ending, Run, Step, Way};
 use bohr_solve::schedule::turns;
-use bohr_solve::symbolic;
 use bohr_solve::validate::{self, Limits};
+use bohr_solve::{smt, symbolic};
 use serde_json::{Map, Value, json};
+use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -29,9 +30,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
     let go_on = || !interrupted.load(Ordering::Relaxed) && begun.elapsed() < args.time;
     let program = &subject.models[0];
     let wanted = likeness(program, recording)?;
-    let execution = execution(program, recording).map_err(SolveError::from)?;
-    let run = run(recording, &execution);
-    let mut problem = symbolic::execute(program, &run).map_err(SolveError::from)?;
+    let mut problem = problem(recording, subject)?;
     let mut figures = figures(&problem);
     figures.insert(
         "seconds_symbolic".into(),
@@ -43,6 +42,8 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         _ => by_constraints(args, &mut problem, &go_on, &mut figures)?,
     };
     let seconds = solving.elapsed().as_secs_f64();
+    let preemptive = preemptions(&problem, args.model, &found);
+    figures.insert("preemptive".into(), json!(preemptive));
     let hooked = hooked_sites(&subject.target.executable)?;
     let is_hooked = |site: SiteNumber| hooked.contains(&site.as_u32());
     let computed = turns(program, &problem, &found, &is_hooked);
@@ -67,6 +68,32 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
     })
 }
 
+/// What the solvers get.
+fn problem(recording: &Recording, subject: &Subject) -> Result<Problem, Failure> {
+    let program = &subject.models[0];
+    let execution = execution(program, recording).map_err(SolveError::from)?;
+    let run = run(recording, &execution);
+    Ok(symbolic::execute(program, &run).map_err(SolveError::from)?)
+}
+
+/// Writes the constraints for other solvers.
+pub fn emit(args: &Args, recording: &Recording, subject: &Subject) -> Outcome {
+    let problem = problem(recording, subject)?;
+    let text = smt::script(&problem, args.model, args.bound).map_err(SolveError::from)?;
+    let output = args.output.clone();
+    let output = output.unwrap_or_else(|| args.log.with_extension("smt2"));
+    write_whole(&output, text.as_bytes()).map_err(|source| ExploreError::File {
+        path: output.clone(),
+        source,
+    })?;
+    if args.json {
+        let told = json!({ "solved": false, "emitted": output, "bytes": text.len() });
+        println!("{told}");
+    }
+    eprintln!("bohr: constraints written to {}", output.display());
+    Ok(ExitCode::SUCCESS)
+}
+
 fn by_constraints(
     args: &Args,
     problem: &mut Problem,
@@ -77,7 +104,6 @@ fn by_constraints(
     figures.insert("constraints".into(), json!(solved.constraints));
     figures.insert("variables".into(), json!(solved.variables));
     figures.insert("bound".into(), json!(solved.bound));
-    figures.insert("preemptive".into(), json!(solved.bound));
     match solved.answer {
         Answer::Order(order) => Ok(order),
         Answer::None(groups) => {
@@ -99,7 +125,7 @@ fn by_trying(
     let limits = Limits {
         bound: args.bound.unwrap_or(MOST_PREEMPTIONS),
         workers: args.workers.map_or(cores, |workers| workers as usize),
-        shard: (0, 1),
+        shard: (args.shard.index as usize, args.shard.count as usize),
         schedules: u64::MAX,
         go_on,
     };
@@ -107,7 +133,6 @@ fn by_trying(
     figures.insert("schedules_generated".into(), json!(searched.generated));
     figures.insert("schedules_good".into(), json!(searched.good));
     figures.insert("bound".into(), json!(searched.bound));
-    figures.insert("preemptive".into(), json!(searched.bound));
     searched.order.ok_or_else(|| SolveError::Unsolved.into())
 }
 
