@@ -40,7 +40,7 @@ const BUILD: &[Package] = &[
 ];
 
 /// What the tests take on top: compilers, libraries and build systems that a user
-/// may have, a source of random programs, a renderer for graphs, a
+/// may have, a source of random programs, a solver to compare ours with, a renderer for graphs, a
 /// browser.
 const TEST: &[Package] = &[
     Package {
@@ -78,6 +78,10 @@ const TEST: &[Package] = &[
     Package {
         name: "procps",
         file: "/bin/kill",
+    },
+    Package {
+        name: "z3",
+        file: "/usr/bin/z3",
     },
     Package {
         name: "patch",

@@ -1,24 +1,18 @@
 //! CLAP's Tables 1 and 3: the exhibits that mirror their rows, recorded until they fail
-//! (natively, or under control if they take store buffers), solved in every way, and
-//! replayed.
+//! (natively, or under control), solved in every way, and replayed; then failing runs of
+//! the whole museum.
+
+mod recorded;
+mod soundness;
 
 use super::measure::Measured;
 use super::papers::{Column, add_factor, compared, seconds};
 use super::tables::Table;
-use crate::paper_size::object;
 use crate::shell;
-use bohr_museum::{Compilers, Exhibit, MemoryModel, Papers, Variant};
+use bohr_museum::{Exhibit, Papers};
+use recorded::{Case, REPLAYS};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// Native runs in which an exhibit has to fail.
-const RUNS: &str = "4000";
-
-/// Longest time of one way of solving.
-const TIME: &str = "60s";
-
-const REPLAYS: &str = "20";
+use std::path::Path;
 
 /// Ways of solving: what they are called here, and what `bohr solve` is told.
 const WAYS: [(&str, &[&str]); 4] = [
@@ -39,77 +33,30 @@ pub fn evaluate(bohr: &Path) -> Result<(), String> {
     let mut results = Vec::new();
     for exhibit in exhibits.iter().filter(|exhibit| mirrors(exhibit)) {
         let mut measured = Measured::of(exhibit);
-        let solved = solved(bohr, exhibit).unwrap_or_else(|why| json!({ "why": why }));
+        let solved = solved(bohr, &papers, exhibit);
+        let solved = solved.unwrap_or_else(|why| json!({ "why": why }));
         println!("{:18} {}", measured.name, line(&solved));
         measured.solved = Some(solved);
         results.push(measured);
-        save(&papers, &results)?;
+        save(&papers, &results, None)?;
     }
+    let (table, wrong) = soundness::evaluate(bohr, &exhibits);
+    save(&papers, &results, Some(table))?;
     println!("written to eval/results/clap.md and clap.json");
-    verdict(&results)
+    verdict(&results, wrong)
 }
 
-/// A recorded failure, solved in every way; or why there is none.
-fn solved(bohr: &Path, exhibit: &Exhibit) -> Result<Value, String> {
-    let model = match exhibit.manifest.memory_model {
-        MemoryModel::Sc => "sc",
-        MemoryModel::Tso => "tso",
-        MemoryModel::Pso => "pso",
-        _ => return Err("it fails by the rules of its language only".to_string()),
-    };
-    let compilers = Compilers::of_bohr(bohr);
-    let program = bohr_museum::compile(exhibit, Variant::Buggy, &compilers);
-    let program = program.map_err(|error| error.to_string())?;
-    let log = program.with_extension("log");
-    let recorded = record(bohr, exhibit, model, &program, &log)?;
-    let mut told = json!({ "recorded": recorded });
+/// A recorded failure of the paper's size, solved in every way; or why there is none.
+fn solved(bohr: &Path, papers: &Papers, exhibit: &Exhibit) -> Result<Value, String> {
+    let mut case = Case::new(bohr, exhibit)?;
+    let mut mirrors = exhibit.manifest.mirrors.iter();
+    let row = mirrors.find(|mirror| mirror.paper == "clap");
+    let row = row.map_or("", |mirror| mirror.row.as_str());
+    let mut told = json!({ "recorded": case.at_paper_size(papers, row)? });
     for (name, words) in WAYS {
-        told[name] = one_way(bohr, model, words, &log).unwrap_or_else(|why| json!({ "why": why }));
+        let solved = case.solve(words, REPLAYS);
+        told[name] = solved.unwrap_or_else(|why| json!({ "why": why }));
     }
-    Ok(told)
-}
-
-fn record(
-    bohr: &Path,
-    exhibit: &Exhibit,
-    model: &str,
-    program: &Path,
-    log: &Path,
-) -> Result<Value, String> {
-    let manifest = &exhibit.manifest;
-    let native = manifest.native.as_ref();
-    let sizes = native.map_or(&manifest.arguments.default, |native| &native.arguments);
-    let mut command = Command::new(bohr);
-    command
-        .args(["record", "--json", "--until-failure", "--runs", RUNS])
-        .args(["--run-time", "10s", "--model", model, "--output"])
-        .arg(log)
-        .arg("--")
-        .arg(program)
-        .args(sizes.iter().map(u64::to_string));
-    let told = object(&mut command)?;
-    match told["failed"].as_bool() {
-        Some(true) => Ok(told),
-        _ => Err(format!("none of {RUNS} runs failed")),
-    }
-}
-
-/// Solves and replays.
-fn one_way(bohr: &Path, model: &str, words: &[&str], log: &Path) -> Result<Value, String> {
-    let bug: PathBuf = log.with_extension("solved.bohr");
-    let mut solve = Command::new(bohr);
-    solve
-        .args(["solve", "--json", "--time", TIME, "--model", model])
-        .args(words)
-        .arg("--output")
-        .arg(&bug)
-        .arg(log);
-    let mut told = object(&mut solve)?;
-    let mut replay = Command::new(bohr);
-    replay
-        .args(["replay", "--json", "--times", REPLAYS])
-        .arg(&bug);
-    told["replayed"] = object(&mut replay)?["reproduced"].clone();
     Ok(told)
 }
 
@@ -174,7 +121,7 @@ fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
         Column::counted("variables", "variables", order, "variables"),
         Column::timed("s symbolic", "symbolic time", order, "seconds_symbolic"),
         Column::timed("s solving", "solving time", order, "seconds_solve"),
-        Column::counted("preemptive switches", "switches", order, "bound"),
+        Column::counted("preemptive switches", "switches", order, "preemptive"),
     ];
     let mut table = compared(papers, ("clap", "1"), &columns, results)?;
     let subject = ("clap", "1", "shared accesses");
@@ -182,6 +129,7 @@ fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     add_factor(papers, &mut table, subject, results, ours);
     let note = "Ours are the accesses that remain after what only one thread can notice was left out, on the recorded paths up to the failure.";
     table.notes.push(note.to_string());
+    table.notes.extend(results.iter().filter_map(origin));
     table.notes.extend(reasons(results));
     Ok(table)
 }
@@ -211,7 +159,7 @@ fn parallel(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
 }
 
 /// Every recorded failure in every way, with the replays of what was returned.
-fn soundness(results: &[Measured]) -> Table {
+fn replays(results: &[Measured]) -> Table {
     let cell = |told: &Value| match told["why"].as_str() {
         Some(why) => first_line(why).replace('|', "/"),
         None => format!("{} of {REPLAYS}", told["replayed"]),
@@ -233,6 +181,22 @@ fn soundness(results: &[Measured]) -> Table {
     }
 }
 
+/// How the log of an exhibit came to be.
+fn origin(measured: &Measured) -> Option<String> {
+    let recorded = &measured.solved.as_ref()?["recorded"];
+    let runs = recorded["runs"].as_u64()?;
+    let how = match recorded["controlled"].as_bool() {
+        Some(true) => "under control",
+        _ => "with real threads",
+    };
+    let larger = recorded["no_larger"].as_str().map(first_line);
+    let larger = larger.map_or(String::new(), |why| format!("; a larger one failed: {why}"));
+    Some(format!(
+        "{} {}: recorded {how}, in run {runs}{larger}.",
+        measured.name, recorded["arguments"]
+    ))
+}
+
 fn reasons(results: &[Measured]) -> impl Iterator<Item = String> {
     results.iter().filter_map(|measured| {
         let solved = measured.solved.as_ref()?;
@@ -245,14 +209,15 @@ fn reasons(results: &[Measured]) -> impl Iterator<Item = String> {
     })
 }
 
-fn save(papers: &Papers, results: &[Measured]) -> Result<(), String> {
+fn save(papers: &Papers, results: &[Measured], sound: Option<Table>) -> Result<(), String> {
     let folder = shell::root().join("eval/results");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let tables = [
         overall(papers, results)?,
         parallel(papers, results)?,
-        soundness(results),
+        replays(results),
     ];
+    let tables: Vec<Table> = tables.into_iter().chain(sound).collect();
     let told: Vec<Value> = results
         .iter()
         .map(|it| json!({ "exhibit": it.name, "solved": it.solved }))
@@ -270,8 +235,7 @@ fn save(papers: &Papers, results: &[Measured]) -> Result<(), String> {
 }
 
 /// A schedule that was returned and does not replay is an error of the whole.
-fn verdict(results: &[Measured]) -> Result<(), String> {
-    let mut wrong = Vec::new();
+fn verdict(results: &[Measured], mut wrong: Vec<String>) -> Result<(), String> {
     for measured in results {
         for (way, _) in WAYS {
             let replays = REPLAYS.parse().ok();

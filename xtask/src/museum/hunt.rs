@@ -70,7 +70,13 @@ pub fn build_bohr() -> Result<PathBuf, String> {
         return Ok(PathBuf::from(installed));
     }
     install::for_building()?;
-    let packages = ["bohr", "bohr-instrument", "bohr-native", "bohr-runtime"];
+    let packages = [
+        "bohr",
+        "bohr-instrument",
+        "bohr-native",
+        "bohr-recorder",
+        "bohr-runtime",
+    ];
     let packages = packages.iter().flat_map(|name| ["-p", name]);
     shell::run(
         shell::cargo()
