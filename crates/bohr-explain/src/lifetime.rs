@@ -32,13 +32,16 @@ pub fn lifetime(run: &Recorded, failure: &Failure) -> Option<Lifetime> {
         Some(event) => run.steps[event].operation.object,
         None => failure.address,
     };
-    let freed = run.steps.iter().rposition(|step| {
+    let used = used(run, failure, kind)?;
+    // Freeing it again may be an event of the run, too.
+    let before = used.position(run).unwrap_or(run.steps.len());
+    let freed = run.steps[..before].iter().rposition(|step| {
         step.operation.kind == EventKind::Free && step.operation.object == start
     })?;
     Some(Lifetime {
         allocated: allocation.map(|event| Moment::at(run, event)),
         freed: Moment::at(run, freed),
-        used: used(run, failure, kind)?,
+        used,
     })
 }
 
@@ -97,6 +100,23 @@ mod tests {
         assert_eq!(found.allocated.unwrap().position(&run), Some(2));
         assert_eq!(found.freed.position(&run), Some(4));
         assert_eq!((found.used.number, found.used.operation.object), (3, 0x11f));
+    }
+
+    #[test]
+    fn who_frees_again_is_not_who_freed() {
+        let run = recorded(&[
+            (0, Alloc, 0x100, 16),
+            (1, Free, 0x100, 16),
+            (0, Free, 0x100, 16),
+        ]);
+        let place = Some(run.steps[2].operation.place);
+        let failure = Failure {
+            place,
+            ..failure(FailureKind::DoubleFree, 0, 0x100)
+        };
+        let found = lifetime(&run, &failure).unwrap();
+        assert_eq!(found.freed.position(&run), Some(1));
+        assert_eq!(found.used.position(&run), Some(2));
     }
 
     #[test]
