@@ -28,7 +28,7 @@ impl Part {
     pub fn all(settings: &Settings, exhibit: &Exhibit) -> impl Iterator<Item = Part> {
         // What takes store buffers or the language's rules no breakpoint brings about.
         let by_order = exhibit.manifest.memory_model == MemoryModel::Sc;
-        let breaks = by_order && settings.breaks(&exhibit.manifest.name);
+        let breaks = by_order && settings.breaks(exhibit);
         let hunts = settings.strategies.iter().copied().map(Part::Hunt);
         let rest = [
             Part::Replay,

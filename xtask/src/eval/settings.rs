@@ -16,14 +16,17 @@ pub struct Settings {
     pub strategies: &'static [&'static str],
     /// Whether exhibits run at their default size or at their smallest.
     pub full_size: bool,
-    /// Which exhibits breakpoints are made for, since that takes its time; all if
-    /// empty.
+    /// Which exhibits breakpoints are made for, since that takes its time; if empty,
+    /// those of which the tables of BTrigger have a row.
     pub broken: &'static [&'static str],
     /// Whether what an earlier evaluation has measured is taken over.
     pub resumes: bool,
     /// Which exhibits; all if empty.
     pub only: Vec<String>,
 }
+
+/// The paper about breakpoints, as manifests call it.
+const BREAKPOINTS: &str = "btrigger";
 
 /// Exhibits of every class and language, and few enough for every change.
 const QUICK: [&str; 8] = [
@@ -56,7 +59,9 @@ impl Settings {
         Settings {
             name: "full",
             trials: 20,
-            seconds: 30,
+            // Some hundred thousand schedules; studies of such programs stop at ten to
+            // a hundred thousand.
+            seconds: 10,
             replays: 10_000,
             strategies: &[
                 "mixed", "random", "pct:3", "pos", "surw", "feedback", "bounded",
@@ -112,8 +117,12 @@ impl Settings {
     }
 
     /// Whether breakpoints are made for an exhibit.
-    pub fn breaks(&self, name: &str) -> bool {
-        self.broken.is_empty() || self.broken.contains(&name)
+    pub fn breaks(&self, exhibit: &Exhibit) -> bool {
+        let manifest = &exhibit.manifest;
+        match self.broken.is_empty() {
+            true => { manifest.mirrors.iter() }.any(|mirror| mirror.paper == BREAKPOINTS),
+            false => self.broken.contains(&manifest.name.as_str()),
+        }
     }
 
     /// What has to be equal for one result to stand beside another.
