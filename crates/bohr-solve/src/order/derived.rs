@@ -45,6 +45,24 @@ impl Derived {
         }
     }
 
+    /// The writes of other threads than the reader's and the writer's to the place of a
+    /// choice, if that is known: none of them comes between the two.
+    pub(crate) fn thirds<'a>(
+        &'a self,
+        choices: &'a Choices,
+        number: usize,
+        chosen: Option<usize>,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let reader = choices.choices[number].id.thread;
+        let writer = chosen.map(|write| choices.writes[write].id.thread);
+        let by_thread = place(choices, number).and_then(|place| self.places.get(&place));
+        let third = move |thread: usize| thread != reader && Some(thread) != writer;
+        let threads = by_thread.into_iter().flatten();
+        threads
+            .filter(move |(thread, _)| third(**thread))
+            .flat_map(|(_, writes)| writes.values().copied())
+    }
+
     /// What comes before what if a choice takes a candidate.
     pub(crate) fn edges(
         &self,

@@ -1,6 +1,7 @@
 //! From choices to an order of all events, and whether memory and locks agree with
 //! the choices in it. Where they do not, a *lemma* says what any order has to keep.
 
+use super::derived::Derived;
 use super::encode::{Choices, Section};
 use super::graph::Graph;
 use super::values::Values;
@@ -37,6 +38,7 @@ pub(crate) struct Linear<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) chains: &'a Chains,
     pub(crate) choices: &'a Choices,
+    pub(crate) derived: &'a Derived,
     pub(crate) graph: &'a Graph,
     pub(crate) values: &'a Values,
     /// By thread: how many of its events happen.
@@ -180,11 +182,16 @@ impl Linear<'_> {
         memory: &HashMap<u64, usize>,
         own: &[usize],
         place: &dyn Fn(usize) -> std::ops::Range<u64>,
-    ) -> Option<Lemma> {
+    ) -> Vec<Lemma> {
         let choice = &self.choices.choices[number];
-        let (candidate, literal) = self.values.chosen[number]?;
+        let Some((candidate, literal)) = self.values.chosen[number] else {
+            return Vec::new();
+        };
         let chosen = choice.candidates[candidate];
-        let address = self.values.value(self.problem, choice.address)? as u64;
+        let Some(address) = self.values.value(self.problem, choice.address) else {
+            return Vec::new();
+        };
+        let address = address as u64;
         let start = address + u64::from(choice.offset);
         for at in start..start + u64::from(choice.size) {
             let forwarded = own
@@ -194,10 +201,16 @@ impl Linear<'_> {
                 .copied();
             let found = forwarded.or_else(|| memory.get(&at).copied());
             if found != chosen {
-                return Some((Kind::ReadWrite, self.demand(number, literal, chosen, found)));
+                // Where one comes between, others would next.
+                let thirds = self.derived.thirds(self.choices, number, chosen).map(Some);
+                let thirds = thirds.filter(|third| *third != found);
+                return std::iter::once(found)
+                    .chain(thirds)
+                    .map(|found| (Kind::ReadWrite, self.demand(number, literal, chosen, found)))
+                    .collect();
             }
         }
-        None
+        Vec::new()
     }
 
     /// What keeps a read from finding another write than the one that was chosen.

@@ -154,6 +154,7 @@ impl Consistency<'_> {
             problem: self.problem,
             chains: &self.chains,
             choices: &self.choices,
+            derived: &self.derived,
             graph: &self.graph,
             values: &self.values,
             happen: &happen,

@@ -103,6 +103,7 @@ fn by_constraints(
     let solved = order::solve(problem, args.model, args.bound, go_on).map_err(SolveError::from)?;
     figures.insert("constraints".into(), json!(solved.constraints));
     figures.insert("variables".into(), json!(solved.variables));
+    figures.insert("conflicts".into(), json!(solved.conflicts));
     figures.insert("bound".into(), json!(solved.bound));
     match solved.answer {
         Answer::Order(order) => Ok(order),
