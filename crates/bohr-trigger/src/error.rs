@@ -70,6 +70,8 @@ pub enum PlaceError {
         place: String,
         /// How many there are.
         count: u32,
+        /// The closest one that is valid.
+        nearest: String,
     },
     /// No function is called that.
     #[error("the program has no function `{name}` with code that threads share")]
@@ -140,7 +142,8 @@ impl Diagnosis for PlaceError {
                 "break where the lock is taken: `{} -> {}`",
                 taken[0], taken[1]
             )),
-            PlaceError::NoSuchSite { .. } | PlaceError::NotANumber { .. } => None,
+            PlaceError::NoSuchSite { nearest, .. } => Some(format!("the nearest is `{nearest}`")),
+            PlaceError::NotANumber { .. } => None,
         }
     }
 }

@@ -99,6 +99,17 @@ pub enum Place {
     },
 }
 
+impl Place {
+    /// Another site of the same line or function.
+    #[must_use]
+    pub fn with_site(&self, site: u32) -> Place {
+        let mut other = self.clone();
+        let (Place::Line { site: number, .. } | Place::Function { site: number, .. }) = &mut other;
+        *number = site;
+        other
+    }
+}
+
 /// What has to hold of a thread at a place (section 6.3 of the paper).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Refinement {

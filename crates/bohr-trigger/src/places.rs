@@ -87,10 +87,14 @@ impl<'a> Places<'a> {
             .collect();
         match sites.is_empty() {
             false => Ok(sites),
-            true => Err(PlaceError::NoSuchSite {
-                place: place.to_string(),
-                count: copies.iter().map(|copy| copy.len()).max().unwrap_or(0) as u32,
-            }),
+            true => {
+                let count = copies.iter().map(|copy| copy.len()).max().unwrap_or(0) as u32;
+                Err(PlaceError::NoSuchSite {
+                    place: place.to_string(),
+                    count,
+                    nearest: place.with_site(count).to_string(),
+                })
+            }
         }
     }
 

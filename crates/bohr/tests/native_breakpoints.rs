@@ -128,7 +128,11 @@ fn what_cannot_be_is_refused_with_what_could() {
         ),
         ("lost.c:1 -> lost_update.c:12", "it has: "),
         ("depost#1 -> deposit#1", "similar names: deposit"),
-        ("deposit#99 -> deposit#1", "there are"),
+        ("deposit#99 -> deposit#1", "the nearest is `deposit#"),
+        (
+            "deposit#1 -> lost_update.c:12#99",
+            "the nearest is `lost_update.c:12",
+        ),
         ("deposit#1", "has one side"),
         (
             "deposit#1 (holding lok) -> deposit#1",

@@ -22,7 +22,8 @@ public final class Meetings {
             Breakpoint.conflict("scoped").within("inside").pause(SHORT);
     private static final Breakpoint<Object> ALONE = Breakpoint.conflict("alone").pause(LONG);
     private static final Breakpoint<Object> COUNTED =
-            Breakpoint.conflict("counted").ignoreFirst(2).atMost(1).pause(SHORT);
+            Breakpoint.conflict("counted").ignoreFirst(2).atMost(1).pause(LONG);
+    private static final Breakpoint<Object> ONE = Breakpoint.conflict("one").oneWaits().pause(LONG);
 
     private static final Breakpoint<Object> UNHEARD = Breakpoint.missedNotification("unheard").pause(LONG);
     private static final Breakpoint<Object> HELD = Breakpoint.conflict("held").pause(LONG);
@@ -49,6 +50,7 @@ public final class Meetings {
         counted();
         unheard();
         onlyWhere();
+        oneWaits();
         System.out.println("all met");
     }
 
@@ -161,6 +163,19 @@ public final class Meetings {
                 },
                 () -> expect(HELD.when(() -> true).reach(1, HELD), "under the lock they meet"));
         expect(HELD.postponements() == 1 && HELD.visits() == 4, "those who passed were counted");
+    }
+
+    private static void oneWaits() throws InterruptedException {
+        together(
+                () -> expect(ONE.reach(0, ONE), "who waits is met"),
+                () -> {
+                    while (ONE.postponements() == 0) {
+                        Thread.yield();
+                    }
+                    expect(!ONE.reach(0, ONE), "who finds another at its side passes");
+                    expect(ONE.reach(1, ONE), "who comes to the other side meets who waits");
+                });
+        expect(ONE.postponements() == 1 && ONE.hits() == 1, "one thread waited, and was met");
     }
 
     private static void together(Runnable... all) throws InterruptedException {

@@ -21,6 +21,8 @@ pub struct Measured {
     times: Vec<Duration>,
     /// What the last failure looked like from outside.
     pub ending: Option<Ending>,
+    /// By breakpoint: the fewest meetings of a run that showed the bug.
+    meetings: Vec<u64>,
 }
 
 impl Measured {
@@ -38,7 +40,19 @@ impl Measured {
         if errors > 0 {
             self.failures += 1;
             self.ending = Some(run.ending.clone());
+            let hits = run.counts.iter().map(|counts| counts.hits);
+            self.meetings = match self.failures {
+                1 => hits.collect(),
+                _ => { self.meetings.iter().zip(hits) }
+                    .map(|(fewest, hits)| hits.min(*fewest))
+                    .collect(),
+            };
         }
+    }
+
+    /// How often at least the threads met at each breakpoint where the bug was shown.
+    pub fn meetings(&self) -> &[u64] {
+        &self.meetings
     }
 
     /// The share of runs that showed the bug.

@@ -75,6 +75,7 @@ pub fn tune(
     if once != found.set {
         tuning.attempt(&mut found, "at-most 1", once)?;
     }
+    tuning.sleep_after_last(&mut found)?;
     tuning.ignore_early(&mut found)?;
     for pause in SHORTER {
         if found.measured.timed_out == 0 {
@@ -152,6 +153,26 @@ impl Tuning<'_, '_, '_> {
             *found = Found { set, measured };
         }
         Ok(kept)
+    }
+
+    /// Has breakpoints that take more than one meeting sleep after as many as there
+    /// always are, or half of them: whoever comes after the last meeting waits in vain.
+    fn sleep_after_last(&mut self, found: &mut Found) -> Result<(), Failure> {
+        for share in [1, 2] {
+            let most = found.measured.meetings().iter().map(|met| met / share);
+            let most: Vec<u64> = most.collect();
+            let is_needed = found.measured.timed_out > 0 && most.iter().any(|most| *most > 1);
+            if !is_needed {
+                break;
+            }
+            let mut set = found.set.clone();
+            for (expression, most) in set.iter_mut().zip(&most) {
+                expression.at_most = Some((*most).max(1));
+            }
+            let most: Vec<String> = most.iter().map(u64::to_string).collect();
+            self.attempt(found, &format!("at-most {}", most.join(" and ")), set)?;
+        }
+        Ok(())
     }
 
     /// Lets as many pass as are held up in vain, at one side after the other: the
