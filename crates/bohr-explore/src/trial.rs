@@ -34,6 +34,9 @@ pub struct Observed {
     pub passes: Vec<Passes>,
 }
 
+/// How many events and switches a run has, and its seed.
+pub type Extent = ((u64, u64), u64);
+
 /// A run, and what each of its events read or wrote.
 pub type Valued = (Recorded, Vec<Option<u64>>);
 
@@ -250,12 +253,33 @@ impl<'a> Trials<'a> {
         Ok(shown)
     }
 
-    /// Does a job, and tells of each run its seed and whether it shows the bug; how
-    /// many runs there were.
+    /// The runs of a plan with these seeds that show the bug.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn sizes(
+        &mut self,
+        plan: &Plan,
+        seeds: std::ops::Range<u64>,
+    ) -> Result<Vec<Extent>, ExploreError> {
+        let job = Job {
+            runs: seeds.end.saturating_sub(seeds.start),
+            stride: 1,
+            ..self.job(plan, seeds.start)
+        };
+        let mut sizes = Vec::new();
+        self.each_judged(job, |report, is_it| {
+            sizes.extend(is_it.then_some(((report.events, report.switches), report.seed)));
+        })?;
+        Ok(sizes)
+    }
+
+    /// Does a job, and tells of each run whether it shows the bug; how many runs
+    /// there were.
     fn each_judged(
         &mut self,
         job: Job,
-        mut tell: impl FnMut(u64, bool),
+        mut tell: impl FnMut(&Ran, bool),
     ) -> Result<u64, ExploreError> {
         let mut made = 0;
         let Trials {
@@ -269,7 +293,7 @@ impl<'a> Trials<'a> {
             ExploreError::if_broken(report)?;
             made += 1;
             let is_it = judge(report, bug, atlas, judged) == Judgement::TheBug;
-            tell(report.seed, is_it);
+            tell(report, is_it);
             Ok(())
         })?;
         self.runs += made;
@@ -294,8 +318,8 @@ impl<'a> Trials<'a> {
                 ..self.job(plan, next)
             };
             let mut found = None;
-            let made = self.each_judged(job, |seed, is_it| {
-                found = found.or(is_it.then_some(seed));
+            let made = self.each_judged(job, |report, is_it| {
+                found = found.or(is_it.then_some(report.seed));
             })?;
             next += made;
             if found.is_some() || made == 0 {

@@ -57,16 +57,18 @@ impl Variables {
         let mut cuts: Vec<u64> = counts.keys().flat_map(|key| [key.0, end(key)]).collect();
         cuts.sort_unstable();
         cuts.dedup();
-        let find = |address: u64| cuts.partition_point(|&cut| cut < address) as u32;
-        let mut spans: HashMap<(u64, u32), Range<u32>> = counts
-            .keys()
-            .map(|key| (*key, find(key.0)..find(end(key))))
-            .collect();
-        let pieces = |span: &Range<u32>| u64::from(span.end - span.start);
-        let total: u64 = counts
-            .iter()
-            .map(|(key, count)| count * pieces(&spans[key]))
-            .sum();
+        let mut keys: Vec<(&(u64, u32), &u64)> = counts.iter().collect();
+        keys.sort_unstable();
+        let mut spans: HashMap<(u64, u32), Range<u32>> = HashMap::with_capacity(keys.len());
+        let (mut first, mut total) = (0, 0);
+        for (key, count) in keys {
+            first += cuts[first..].iter().take_while(|&&cut| cut < key.0).count();
+            // Every piece has at least one byte.
+            let near = &cuts[first..cuts.len().min(first + key.1 as usize + 1)];
+            let pieces = near.partition_point(|&cut| cut < end(key));
+            total += count * pieces as u64;
+            spans.insert(*key, first as u32..(first + pieces) as u32);
+        }
         let joined = (total > MOST_PIECES * events + 1024).then(|| join(&spans, cuts.len()));
         if let Some(joined) = &joined {
             for span in spans.values_mut() {

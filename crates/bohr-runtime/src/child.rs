@@ -48,5 +48,6 @@ fn resume(task: &'static Task, ledger: Ledger, trace: u64) {
     arena::begin_run();
     REPORTING.begin(&task.job, ledger);
     TRACER.begin(&task.job, task.store, trace);
+    ENGINE.begin(task.job.limits.events);
     control::begin();
 }

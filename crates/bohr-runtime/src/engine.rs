@@ -128,7 +128,7 @@ pub fn operation(kind: EventKind, object: usize, place: u64) -> Operation {
 }
 
 impl Engine {
-    /// Prepares for a run in a fresh child.
+    /// Prepares for a run in a fresh child, or for another one from where it stands.
     pub fn begin(&self, limit: u64) {
         self.limit.set(limit);
     }

@@ -23,7 +23,54 @@ struct Gates {
     left_out: RefCell<Vec<ThreadIndex>>,
     /// Threads that are in a body that cannot be left out.
     running: RefCell<Vec<ThreadIndex>>,
-    passes: RefCell<BTreeMap<(GateReference, ThreadIndex), Count>>,
+    passes: RefCell<Counts>,
+}
+
+/// Who came by which gate of a module, which is named by its address.
+type Visitor = (ThreadIndex, u32, usize);
+
+/// How often everybody came by every gate. A loop comes by the same few gates
+/// over and over, so where their counts are is remembered beside the map.
+struct Counts {
+    counts: Vec<(GateReference, ThreadIndex, Count)>,
+    positions: BTreeMap<Visitor, usize>,
+    recent: [Option<(Visitor, usize)>; RECENT],
+}
+
+/// A power of two.
+const RECENT: usize = 64;
+
+impl Counts {
+    const fn new() -> Counts {
+        Counts {
+            counts: Vec::new(),
+            positions: BTreeMap::new(),
+            recent: [None; RECENT],
+        }
+    }
+
+    /// The count of a visitor; `first` makes it.
+    fn of(
+        &mut self,
+        visitor: Visitor,
+        first: impl FnOnce() -> (GateReference, ThreadIndex, Count),
+    ) -> &mut Count {
+        let (thread, number, _) = visitor;
+        let slot = (number ^ thread.0.wrapping_mul(7)) as usize % RECENT;
+        let position = match self.recent[slot] {
+            Some((known, position)) if known == visitor => position,
+            _ => {
+                let counts = &mut self.counts;
+                let position = *self.positions.entry(visitor).or_insert_with(|| {
+                    counts.push(first());
+                    counts.len() - 1
+                });
+                self.recent[slot] = Some((visitor, position));
+                position
+            }
+        };
+        &mut self.counts[position].2
+    }
 }
 
 #[derive(Clone, Default)]
@@ -37,8 +84,11 @@ struct Count {
     last_child: u32,
     /// Threads that it created from each pass to the next, while they agree.
     children: Option<u32>,
-    /// Events of the run at each pass, if every gate is counted.
+    /// Events of the run at each pass, if every gate is counted; not at those behind
+    /// the first from which on all are left out, in which nothing happens.
     starts: Vec<u64>,
+    /// From this pass on all are left out.
+    over: Option<u64>,
 }
 
 impl Count {
@@ -53,6 +103,17 @@ impl Count {
         self.last_child = created;
         self.all += 1;
     }
+
+    /// Whether the pass to come is one of many that are all left out and create
+    /// nobody; it is entered then.
+    fn is_over(&mut self) -> bool {
+        let over = self.over.is_some_and(|over| over < self.all);
+        if over {
+            self.all += 1;
+            self.left_out += 1;
+        }
+        over
+    }
 }
 
 static GATES: CarrierOnly<Gates> = CarrierOnly::new(Gates {
@@ -63,7 +124,7 @@ static GATES: CarrierOnly<Gates> = CarrierOnly::new(Gates {
     }),
     left_out: RefCell::new(Vec::new()),
     running: RefCell::new(Vec::new()),
-    passes: RefCell::new(BTreeMap::new()),
+    passes: RefCell::new(Counts::new()),
 });
 
 /// Has the gates of a run ask, if there is something to leave out.
@@ -93,20 +154,22 @@ pub fn left_out() -> Vec<ThreadIndex> {
     GATES.left_out.borrow().clone()
 }
 
-/// The passes that were counted.
+/// The passes that were counted, by gate and thread.
 pub fn passes() -> Vec<Passes> {
     let passes = GATES.passes.borrow();
-    let counted = passes.iter().filter(|(_, count)| count.all > 0);
-    let told = counted.map(|(&(gate, thread), count)| Passes {
-        gate,
-        thread,
+    let counted = passes.counts.iter().filter(|(_, _, count)| count.all > 0);
+    let told = counted.map(|(gate, thread, count)| Passes {
+        gate: *gate,
+        thread: *thread,
         count: count.all,
         left_out: count.left_out,
         first_child: count.first_child,
         children: count.children.unwrap_or(0),
         starts: count.starts.clone(),
     });
-    told.collect()
+    let mut told: Vec<Passes> = told.collect();
+    told.sort_unstable_by_key(|passes| (passes.gate, passes.thread));
+    told
 }
 
 /// A way in: a gate keeps to LLVM's `preserve_most` convention, in which all
@@ -178,20 +241,28 @@ extern "C" fn skips_iteration(number: u32, module: *const Module) -> bool {
     if !control::is_on() {
         return false;
     }
-    // SAFETY: a gate passes its own module, which is loaded.
-    let program = unsafe { (*module).program };
-    let gate = GateReference { program, number };
     let thread = ENGINE.current();
     let omissions = GATES.omissions.borrow();
     let mut passes = GATES.passes.borrow_mut();
-    let count = passes.entry((gate, thread.index)).or_insert_with(|| {
+    let count = passes.of((thread.index, number, module.addr()), || {
+        // SAFETY: a gate passes its own module, which is loaded.
+        let program = unsafe { (*module).program };
+        let gate = GateReference { program, number };
         // Looked up once, as there may be as many as threads and gates together.
         let mut omitted = omissions.iterations.iter();
-        Count {
-            omitted: omitted.position(|one| one.gate == gate && one.thread == thread.path),
+        let omitted = omitted.position(|one| one.gate == gate && one.thread == thread.path);
+        let all = omitted.map(|position| &omissions.iterations[position]);
+        let all = all.filter(|omitted| omitted.children == 0);
+        let count = Count {
+            omitted,
+            over: all.and_then(|omitted| omitted.beyond),
             ..Count::default()
-        }
+        };
+        (gate, thread.index, count)
     });
+    if count.is_over() {
+        return true;
+    }
     let omitted = count
         .omitted
         .map(|position| &omissions.iterations[position]);

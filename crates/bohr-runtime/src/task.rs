@@ -8,7 +8,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Job};
+use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Job, Limits};
 use bohr_schedule::{Plan, Position};
 use core::{cell::Cell, ptr};
 
@@ -91,6 +91,11 @@ pub fn shape(job: &Job) -> Job {
         checkpoints: Checkpoints::Never,
         store: String::new(),
         rewind: false,
+        // A serial part that has come to its end is none that goes on for ever.
+        limits: Limits {
+            events: 0,
+            ..job.limits
+        },
         ..job.clone()
     }
 }

@@ -196,13 +196,7 @@ fn main() {
 #[test]
 fn threads_of_rust() {
     let folder = Folder::empty();
-    std::fs::create_dir(folder.path("src")).expect("a folder");
-    std::fs::write(folder.path("src/main.rs"), RUST).expect("a source");
-    let manifest = "[package]\nname = \"threads\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n\n[profile.release]\ndebug = 2\n";
-    std::fs::write(folder.path("Cargo.toml"), manifest).expect("a manifest");
-    folder
-        .bohr(&["cargo", "build", "--release", "--offline", "--quiet"])
-        .expect(0);
+    folder.build_rust("threads", RUST);
     for (thread, left) in [
         ("0:9", "1111 7 seven\n"),
         ("0:1", "1110 7 seven\n"),

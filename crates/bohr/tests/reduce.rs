@@ -120,24 +120,40 @@ fn a_program_without_gates_is_left_as_it_is() {
     folder.bohr(&["replay", "program.bohr"]).expect(0);
 }
 
+/// Kills a reduction as soon as it has written a result that is not the one before,
+/// or once it has ended by itself; whether it was killed.
+fn killed_at_next_result(folder: &Folder, words: &[&str]) -> bool {
+    let result = || std::fs::read(folder.path("small.bohr")).ok();
+    let before = result();
+    let mut command = folder.command(words);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut reduction = command.spawn().expect("bohr starts");
+    loop {
+        if reduction.try_wait().expect("it can be asked").is_some() {
+            return false;
+        }
+        if result() != before {
+            reduction.kill().expect("it can be killed");
+            reduction.wait().expect("it ends");
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn a_killed_reduction_loses_nothing_and_is_resumed() {
     let folder = crowd();
-    let words = ["reduce", "program.bohr", "-o", "small.bohr"];
-    for milliseconds in [60, 150, 250, 400] {
-        let mut command = folder.command(&words);
-        command.arg("--resume");
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut reduction = command.spawn().expect("bohr starts");
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        // It may have ended by itself.
-        drop(reduction.kill());
-        reduction.wait().expect("it ends");
-        if folder.path("small.bohr").exists() {
-            let replay = ["replay", "small.bohr", "--times", "5"];
-            folder.bohr(&replay).expect(0);
-        }
+    let words = ["reduce", "program.bohr", "-o", "small.bohr", "--resume"];
+    let mut events = Vec::new();
+    while events.len() < 8 && killed_at_next_result(&folder, &words) {
+        let replay = ["replay", "small.bohr", "--times", "5", "--json"];
+        let replays = folder.bohr(&replay).expect(0).json();
+        assert_eq!(replays["reproduced"], json!(5));
+        events.extend(replays["events"].as_u64());
     }
+    assert!(events.len() > 1, "it was killed more than once: {events:?}");
+    assert!(events.last() <= events.first(), "{events:?}");
     let report = reduce(&folder, &["-o", "small.bohr", "--resume"]);
     assert_eq!(report["threads_before"], json!(9));
     assert_eq!(report["threads_after"], json!(3));
@@ -324,4 +340,46 @@ fn a_long_run_comes_down_to_its_beginnings() {
     ];
     let replays = folder.bohr(&words).expect(0).json();
     assert_eq!(replays["reproduced"], json!(20));
+}
+
+const CLERKS: &str = r#"use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::thread;
+
+static BALANCE: AtomicU64 = AtomicU64::new(0);
+static DEPOSITS: AtomicU64 = AtomicU64::new(0);
+static VISITORS: AtomicU64 = AtomicU64::new(0);
+
+fn deposit() {
+    let seen = BALANCE.load(SeqCst);
+    DEPOSITS.fetch_add(1, SeqCst);
+    BALANCE.store(seen + 1, SeqCst);
+}
+
+fn main() {
+    let rounds: u64 = std::env::args().nth(1).map_or(0, |word| word.parse().unwrap());
+    let clerks = (0..5).map(|_| thread::spawn(move || for _ in 0..rounds { deposit() }));
+    let visitors = (0..3).map(|_| thread::spawn(|| { VISITORS.fetch_add(1, SeqCst); }));
+    let threads: Vec<_> = clerks.chain(visitors).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(BALANCE.load(SeqCst), DEPOSITS.load(SeqCst));
+}
+"#;
+
+#[test]
+fn threads_and_iterations_of_rust_go() {
+    let folder = Folder::empty();
+    folder.build_rust("clerks", CLERKS);
+    let words = ["hunt", "--strategy", "random", "-o", "program.bohr", "--"];
+    let words = [&words[..], &["target/release/clerks", "9"]].concat();
+    folder.bohr(&words).expect(1);
+    let report = reduce(&folder, &["--time", "10m"]);
+    assert_eq!(report["threads_before"], json!(9));
+    assert_eq!(report["threads_after"], json!(3), "main and two clerks");
+    assert_eq!(report["sequential"], json!(false));
+    assert_eq!(report["verified"], json!(true));
+    let number = |name: &str| report[name].as_u64().expect("a number");
+    assert!(number("iterations_before") >= 18, "{report}");
+    assert!(number("iterations_after") <= 8, "{report}");
 }

@@ -21,17 +21,24 @@ enum Staying {
     Eldest(usize),
     /// The likeliest to be needed.
     Likeliest(usize),
+    /// All: which of them the failure needs may have to be tried.
+    Everyone,
 }
 
 /// What is tried, in this order: who stays, and how many passes of theirs.
-const SCALES: [(Staying, u64); 6] = [
+const SCALES: [(Staying, u64); 7] = [
     (Staying::Eldest(2), 2),
     (Staying::Likeliest(2), 2),
+    (Staying::Everyone, 2),
     (Staying::Eldest(3), 8),
     (Staying::Likeliest(4), 8),
     (Staying::Eldest(2), 64),
     (Staying::Likeliest(3), 64),
 ];
+
+/// A run on a small scale has at most this share of the events: others are not worth
+/// the search.
+const SMALL: u64 = 8;
 
 /// Tries to; how many events are left of the run without the threads that went.
 pub(super) fn fewer<R: Reducer>(
@@ -55,10 +62,12 @@ pub(super) fn fewer<R: Reducer>(
                 })
             })
         });
-        let left = work.reducer.left(&cut);
-        if !work.reducer.has_time() || left > all / 8 {
-            continue;
+        if !work.reducer.has_time() {
+            break;
         }
+        let Some(left) = work.reducer.length(&cut, all / SMALL)? else {
+            continue;
+        };
         let candidates = Candidates {
             count: 1,
             cut: &|_| cut.clone(),
@@ -96,6 +105,7 @@ fn gone(threads: &[ThreadPath], staying: Staying) -> BTreeSet<ThreadPath> {
             let likeliest = children().take(most);
             likeliest.flat_map(|path| ancestry(path.clone())).collect()
         }
+        Staying::Everyone => return BTreeSet::new(),
     };
     let is_created = |path: &ThreadPath| {
         ancestry(path.clone())
@@ -164,6 +174,7 @@ mod tests {
         let threads = paths(&["0:2:2", "0", "0:4", "0:2", "0:2:1", "0:1"]);
         let gone: Vec<ThreadPath> = gone(&threads, Staying::Likeliest(1)).into_iter().collect();
         assert_eq!(gone, paths(&["0:1", "0:2:1", "0:4"]));
+        assert!(super::gone(&threads, Staying::Everyone).is_empty());
     }
 
     #[test]

@@ -165,6 +165,16 @@ pub trait Reducer {
     /// else changes.
     fn left(&self, cut: &Cut) -> u64;
 
+    /// How many events a run has after a cut if its threads come one after the other,
+    /// unless those are more than `most`. What a thread does for each thing that others
+    /// have made gets less with them, which [`left`](Reducer::left) cannot know.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    fn length(&mut self, cut: &Cut, most: u64) -> Result<Option<u64>, Self::Error> {
+        Ok(Some(self.left(cut)).filter(|left| *left <= most))
+    }
+
     /// Whether the best run is so long that replays of it are what counts.
     fn is_long(&self) -> bool {
         false

@@ -26,7 +26,7 @@ pub fn project(run: &Recorded, blocks: &[Block], cut: &Cut) -> Option<Schedule<P
         .collect();
     let steps = match cut.serial.is_empty() {
         true => steps,
-        false => place(&steps, &run.threads, cut)?,
+        false => place(&steps, run, cut)?,
     };
     let mut schedule = as_schedule(&steps, &run.threads);
     for choice in run.schedule.choices() {

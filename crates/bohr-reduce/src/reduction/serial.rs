@@ -28,16 +28,22 @@ pub(super) fn more<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Res
     })
 }
 
-/// The same steps with those of every serial thread in one piece, at the first
+/// Steps of a run with those of every serial thread in one piece, at the first
 /// moment when that can be; `None` if there is none for one of them.
 #[must_use]
-pub fn place(steps: &[Step], threads: &[ThreadPath], cut: &Cut) -> Option<Vec<Step>> {
-    let others = Others::new(steps, threads, cut);
+pub fn place(steps: &[Step], run: &Recorded, cut: &Cut) -> Option<Vec<Step>> {
+    let others = Others::new(steps, run, cut);
     // By place in the others' steps: the pieces that come right before it.
     let mut pieces: Vec<(usize, Vec<Step>)> = Vec::new();
     for thread in others.serial_in_order() {
         let own = steps.iter().filter(|step| step.thread == thread);
-        pieces.push((others.moment(thread)?, own.copied().collect()));
+        let own: Vec<Step> = own.copied().collect();
+        let at = others.moment(thread)?;
+        // Who has not ended when others go on is under way.
+        if at < others.steps.len() && !own.last().is_some_and(ends) {
+            return None;
+        }
+        pieces.push((at, own));
     }
     pieces.sort_by_key(|(at, _)| *at);
     let mut placed = Vec::with_capacity(steps.len());
@@ -57,7 +63,7 @@ pub fn is_serial(run: &Recorded, cut: &Cut) -> bool {
     if cut.serial.is_empty() {
         return true;
     }
-    let others = Others::new(&run.steps, &run.threads, cut);
+    let others = Others::new(&run.steps, run, cut);
     { others.serial.iter() }.all(|thread| others.is_one_piece(&run.steps, *thread))
 }
 
@@ -69,10 +75,14 @@ struct Others<'r> {
     /// Where the steps of each are; not of those that are left out, whose steps
     /// nobody takes.
     positions: HashMap<ThreadIndex, Vec<usize>>,
+    /// Those that wait for another's end when the run is over.
+    waiting: HashSet<ThreadIndex>,
 }
 
 impl<'r> Others<'r> {
-    fn new(steps: &[Step], threads: &'r [ThreadPath], cut: &Cut) -> Others<'r> {
+    fn new(steps: &[Step], run: &'r Recorded, cut: &Cut) -> Others<'r> {
+        let threads = &run.threads[..];
+        let waiting = run.pending.iter().filter(|step| waits(step));
         let is_in = |paths: &[ThreadPath], thread: ThreadIndex| {
             let path = threads.get(thread.position());
             path.is_some_and(|path| paths.binary_search(path).is_ok())
@@ -94,6 +104,7 @@ impl<'r> Others<'r> {
             threads,
             serial,
             positions,
+            waiting: waiting.map(|step| step.thread).collect(),
         }
     }
 
@@ -131,9 +142,20 @@ impl<'r> Others<'r> {
         let creator = self.creator(thread).filter(|_| just_created);
         self.positions.iter().all(|(other, positions)| {
             let next = positions.partition_point(|position| *position < at);
-            let is_under_way = next > 0 && next < positions.len();
-            !is_under_way || waits(&self.steps[positions[next]]) || Some(*other) == creator
+            let begun = next > 0;
+            let is_done = match positions.get(next) {
+                Some(&next) => waits(&self.steps[next]),
+                // The run was over before it could go on, unless it has ended.
+                None => self.waiting.contains(other) || self.has_ended(positions),
+            };
+            !begun || is_done || Some(*other) == creator
         })
+    }
+
+    fn has_ended(&self, positions: &[usize]) -> bool {
+        positions
+            .last()
+            .is_some_and(|&last| ends(&self.steps[last]))
     }
 
     /// Whether a thread of the run whose steps these are is serial in it.
@@ -144,6 +166,9 @@ impl<'r> Others<'r> {
         };
         let last = steps.iter().rposition(own).unwrap_or(first);
         let is_other = |step: &&Step| !self.serial.contains(&step.thread);
+        if !ends(&steps[last]) && steps[last..].iter().any(|step| is_other(&step)) {
+            return false;
+        }
         let together = !steps[first..=last].iter().any(|step| is_other(&step));
         together && self.is_moment(thread, steps[..first].iter().filter(is_other).count())
     }
@@ -157,6 +182,10 @@ impl<'r> Others<'r> {
 
 fn waits(step: &Step) -> bool {
     step.operation.kind == EventKind::Join
+}
+
+fn ends(step: &Step) -> bool {
+    step.operation.kind == EventKind::Exit
 }
 
 /// Whom a step creates.
@@ -209,6 +238,14 @@ mod tests {
         ]
     }
 
+    fn run(steps: Vec<Step>) -> Recorded {
+        Recorded {
+            threads: threads(),
+            steps,
+            ..Recorded::default()
+        }
+    }
+
     fn order(steps: &[Step]) -> Vec<u32> {
         let mut order: Vec<u32> = steps.iter().map(|step| step.thread.0).collect();
         order.dedup();
@@ -219,13 +256,8 @@ mod tests {
     fn a_serial_thread_waits_until_nobody_is_under_way() {
         let steps = interleaved();
         // Not at its creation, where 1 has begun; when main waits, 1 and 2 have ended.
-        let placed = place(&steps, &threads(), &serial("0:3")).unwrap();
+        let placed = place(&steps, &run(Vec::new()), &serial("0:3")).unwrap();
         assert_eq!(order(&placed), [0, 1, 0, 2, 1, 2, 3, 0]);
-        let run = |steps| Recorded {
-            threads: threads(),
-            steps,
-            ..Recorded::default()
-        };
         assert!(is_serial(&run(placed), &serial("0:3")));
         assert!(!is_serial(&run(steps), &serial("0:3")));
     }
@@ -237,12 +269,25 @@ mod tests {
         let last = step(1, Write, 0x10);
         steps.truncate(12);
         steps.push(last);
-        let one_piece = [&steps[..4], &[step(3, Write, 0x20), last]].concat();
-        let run = Recorded {
-            threads: threads(),
-            steps: one_piece,
-            ..Recorded::default()
+        let mut one_piece = [&steps[..4], &[step(3, Write, 0x20), last]].concat();
+        assert!(!is_serial(&run(one_piece.clone()), &serial("0:3")));
+        // Nor where the run is over before 1 could go on: 3 may have failed since 1
+        // was not done.
+        one_piece.pop();
+        assert!(!is_serial(&run(one_piece.clone()), &serial("0:3")));
+        // Main, who waits for them, is in nobody's way.
+        let ended = [steps[0], steps[1], steps[7], steps[3], steps[2]];
+        let after = [&ended[..], &[step(3, Write, 0x20)]].concat();
+        assert!(!is_serial(&run(after.clone()), &serial("0:3")));
+        let waiting = Recorded {
+            pending: vec![step(0, Join, ThreadIndex(2).object())],
+            ..run(after)
         };
-        assert!(!is_serial(&run, &serial("0:3")));
+        assert!(is_serial(&waiting, &serial("0:3")));
+        // Who has not ended when others go on is under way.
+        let mut unfinished = waiting.clone();
+        unfinished.steps.push(step(2, Write, 0x10));
+        assert!(!is_serial(&unfinished, &serial("0:3")));
+        assert_eq!(place(&unfinished.steps, &unfinished, &serial("0:3")), None);
     }
 }

@@ -24,6 +24,9 @@ pub struct Crew<'c> {
     start: &'c Starting<'c>,
     most: usize,
     busy: Duration,
+    /// What those have done who are gone.
+    runs: u64,
+    refusals: Refusals,
 }
 
 impl<'c> Crew<'c> {
@@ -34,7 +37,17 @@ impl<'c> Crew<'c> {
             start,
             most: most.max(1),
             busy: Duration::ZERO,
+            runs: 0,
+            refusals: Refusals::default(),
         })
+    }
+
+    /// Has a new one go on. Whoever has run a program with many threads keeps them at
+    /// hand, and every run after that has to carry them.
+    pub fn renew(&mut self) -> Result<(), ExploreError> {
+        (self.runs, self.refusals) = (self.runs(), self.refusals());
+        self.examiners = vec![(self.start)()?];
+        Ok(())
     }
 
     /// Who answers single questions.
@@ -50,12 +63,12 @@ impl<'c> Crew<'c> {
     /// Runs that all of them have made.
     pub fn runs(&self) -> u64 {
         let runs = self.examiners.iter().map(|one| one.trials.runs());
-        runs.sum()
+        self.runs + runs.sum::<u64>()
     }
 
     /// Why they have refused candidates.
     pub fn refusals(&self) -> Refusals {
-        let mut all = Refusals::default();
+        let mut all = self.refusals;
         for examiner in &self.examiners {
             all += examiner.refusals;
         }

@@ -1,10 +1,10 @@
 //! Condition II of the redundancy criterion (LEAN, Definition 2): what a run in
 //! which threads come one after the other has to show of the failure.
 
-use bohr_event::control::Recorded;
-use bohr_event::{EventKind, FailureKind, PlaceNumber};
+use bohr_event::control::{Omissions, Recorded, Step};
+use bohr_event::{EventKind, FailureKind, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_explore::Observed;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::AddAssign;
 
 /// What condition II asks for.
@@ -18,7 +18,12 @@ pub struct Criterion {
     /// Whether it has to end well, too: where the end is what failed, or where
     /// no place tells.
     pub ends_well: bool,
+    /// Who waits for whose end in good runs.
+    pub joins: BTreeSet<Join>,
 }
+
+/// A thread, and one for whose end it waits.
+pub type Join = (ThreadPath, ThreadPath);
 
 /// How many candidates were refused, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +34,8 @@ pub struct Refusals {
     pub sequential: u64,
     /// They do not come by the place of the failure: condition II.
     pub unevaluated: u64,
+    /// Somebody goes on without waiting for the end of a thread that is there.
+    pub unjoined: u64,
     /// Some replay does not show the failure.
     pub unsteady: u64,
 }
@@ -38,6 +45,7 @@ impl AddAssign for Refusals {
         self.lost += other.lost;
         self.sequential += other.sequential;
         self.unevaluated += other.unevaluated;
+        self.unjoined += other.unjoined;
         self.unsteady += other.unsteady;
     }
 }
@@ -53,6 +61,22 @@ pub enum Evaluation {
 }
 
 impl Criterion {
+    /// Whether everybody in a run waits for those whose end good runs wait for, as far
+    /// as they are there. Where what was to be joined is kept in a list that a pass
+    /// would have filled, the join goes with that pass, and another program remains.
+    pub fn is_joined(&self, observed: &Observed, without: &Omissions) -> bool {
+        let Some(run) = observed.run.as_ref().filter(|_| !observed.failed) else {
+            return true;
+        };
+        let made = who_joins(run);
+        let is_there = |path: &ThreadPath| {
+            let mut gone = without.threads.iter();
+            run.threads.contains(path) && !gone.any(|other| path.is_within(other))
+        };
+        let mut wanted = self.joins.iter();
+        wanted.all(|join| made.contains(join) || !is_there(&join.0) || !is_there(&join.1))
+    }
+
     /// What such a run says.
     pub fn judge(&self, observed: &Observed) -> Evaluation {
         let went_on = is_cut_off(observed);
@@ -82,6 +106,17 @@ impl Criterion {
     }
 }
 
+/// Who waits for whose end in a run.
+pub fn who_joins(run: &Recorded) -> BTreeSet<Join> {
+    let path = |thread: ThreadIndex| run.threads.get(thread.position()).cloned();
+    let join = |step: &Step| {
+        let is_join = step.operation.kind == EventKind::Join;
+        let joined = ThreadIndex::from_object(step.operation.object).filter(|_| is_join)?;
+        Some((path(step.thread)?, path(joined)?))
+    };
+    run.steps.iter().filter_map(join).collect()
+}
+
 /// Whether a run was ended since it took too long, or too many events: it has not
 /// failed, as far as anybody can tell.
 pub fn is_cut_off(observed: &Observed) -> bool {
@@ -92,7 +127,13 @@ pub fn is_cut_off(observed: &Observed) -> bool {
 
 /// The places that a run comes by.
 pub fn visited(run: &Recorded) -> HashSet<PlaceNumber> {
-    run.steps.iter().map(|step| step.operation.place).collect()
+    let mut places: Vec<PlaceNumber> = Vec::with_capacity(run.steps.len());
+    places.extend(run.steps.iter().map(|step| step.operation.place));
+    // Most steps are of a few places that come over and over.
+    places.dedup();
+    places.sort_unstable();
+    places.dedup();
+    places.into_iter().collect()
 }
 
 /// The places that a good run has to come by to have evaluated what failed: the
@@ -131,8 +172,47 @@ pub fn predicate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::ThreadIndex;
+    use bohr_event::Operation;
     use bohr_event::control::Failure;
+
+    #[test]
+    fn whoever_is_there_is_waited_for() {
+        let path = |text: &str| text.parse::<ThreadPath>().expect("a path");
+        let run = |joined: &[u32]| Recorded {
+            threads: vec![path("0"), path("0:1"), path("0:2")],
+            steps: { joined.iter() }
+                .map(|&thread| Step {
+                    thread: ThreadIndex::MAIN,
+                    operation: Operation::plain(
+                        EventKind::Join,
+                        0,
+                        ThreadIndex(thread).object(),
+                        PlaceNumber(0),
+                    ),
+                })
+                .collect(),
+            ..Recorded::default()
+        };
+        let criterion = Criterion {
+            joins: who_joins(&run(&[1, 2])),
+            ..Criterion::default()
+        };
+        let is_joined = |joined: &[u32], gone: &[&str]| {
+            let observed = Observed {
+                run: Some(run(joined)),
+                ..Observed::default()
+            };
+            let without = Omissions {
+                threads: gone.iter().map(|text| path(text)).collect(),
+                ..Omissions::default()
+            };
+            criterion.is_joined(&observed, &without)
+        };
+        assert!(is_joined(&[2, 1], &[]));
+        assert!(!is_joined(&[2], &[]));
+        assert!(is_joined(&[2], &["0:1"]));
+        assert!(!is_joined(&[1], &["0:1"]));
+    }
 
     #[test]
     fn a_good_run_that_is_too_long_to_be_kept_tells_its_end() {

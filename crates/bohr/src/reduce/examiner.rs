@@ -5,7 +5,9 @@
 //!
 //! An answer depends on the question alone, never on a clock or on who gives it.
 
-use super::criterion::{Criterion, Evaluation, Refusals, is_cut_off, predicate, visited};
+use super::criterion::{
+    Criterion, Evaluation, Refusals, is_cut_off, predicate, visited, who_joins,
+};
 use crate::simplify::{loosely, moments};
 use bohr_event::control::{Omissions, OmittedPasses, Passes, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule};
@@ -15,6 +17,7 @@ use bohr_reduce::reduction::{
     Block, Cut, Length, Turns, is_serial, joins, pinned, pinned_calls, project, usual_length,
 };
 use bohr_schedule::{Plan, Rule};
+use std::collections::BTreeSet;
 
 /// Replays that a result has to pass, every one of them.
 pub const REPLAYS: u64 = 20;
@@ -81,7 +84,7 @@ impl<'t> Examiner<'t> {
 
     /// The failing run without what is left out, if that is redundant.
     pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        self.trials.leave_out(question.cut.without.clone());
+        self.leave_out(&question.cut.without);
         let Some(run) = self.still_fails(question)? else {
             self.refusals.lost += 1;
             return Ok(None);
@@ -105,12 +108,34 @@ impl<'t> Examiner<'t> {
                 return Ok(Some(run));
             }
         }
-        for (plan, seed) in chances(question) {
-            if let Some(run) = self.fails(&plan, seed, question)? {
+        for (plan, seeds) in chances(question) {
+            if let Some(run) = self.seek(&plan, seeds, question)? {
                 return Ok(Some(run));
             }
         }
         self.seldom(question)
+    }
+
+    /// The same by chance: a plan with so many seeds, in one go.
+    fn seek(
+        &mut self,
+        plan: &Plan,
+        seeds: u64,
+        question: &Question<'_>,
+    ) -> Result<Option<Base>, ExploreError> {
+        let mut next = 0;
+        loop {
+            self.end_after(most_events(question));
+            let found = self.trials.seek(plan, next..seeds);
+            self.trials.end_after(u64::MAX);
+            let Some(seed) = found? else {
+                return Ok(None);
+            };
+            if let Some(run) = self.fails(plan, seed, question)? {
+                return Ok(Some(run));
+            }
+            next = seed + 1;
+        }
     }
 
     /// The same by chance, with hardly any preemption, at moments that can matter.
@@ -136,12 +161,7 @@ impl<'t> Examiner<'t> {
                 preemptions,
                 moments,
             });
-            self.end_after(most_events(question));
-            let found = self.trials.seek(&plan, 0..question.chances);
-            self.trials.end_after(u64::MAX);
-            if let Some(seed) = found?
-                && let Some(run) = self.fails(&plan, seed, question)?
-            {
+            if let Some(run) = self.seek(&plan, question.chances, question)? {
                 return Ok(Some(run));
             }
         }
@@ -156,8 +176,19 @@ impl<'t> Examiner<'t> {
         }
     }
 
-    /// What a plan's run did, event for event, if it shows the failure, replays
-    /// exactly and leaves out what it should.
+    /// What is left out of the runs to come. Gates are counted in all of them,
+    /// whether anybody looks at that or not: what a run does before it creates its
+    /// first thread is done once for all that leave out the same and count the same.
+    fn leave_out(&mut self, omissions: &Omissions) {
+        self.trials.leave_out(Omissions {
+            count: true,
+            ..omissions.clone()
+        });
+    }
+
+    /// What a plan's run did, event for event, if it shows the failure and leaves
+    /// out what it should. Most long ones do not, which is cheaper to see without a
+    /// trace.
     fn fails(
         &mut self,
         plan: &Plan,
@@ -166,13 +197,26 @@ impl<'t> Examiner<'t> {
     ) -> Result<Option<Base>, ExploreError> {
         let most = most_events(question);
         self.end_after(most);
-        let trial = self.trials.run(plan, seed);
+        let base = match most <= LONG {
+            true => self.observed(&question.cut, plan, seed),
+            false => self.long(&question.cut, plan, seed, most),
+        };
         self.trials.end_after(u64::MAX);
-        let trial = trial?;
+        Ok(base?.filter(|base| base.run.steps.len() as u64 <= most))
+    }
+
+    fn long(
+        &mut self,
+        cut: &Cut,
+        plan: &Plan,
+        seed: u64,
+        most: u64,
+    ) -> Result<Option<Base>, ExploreError> {
+        let trial = self.trials.run(plan, seed)?;
         if !trial.same || trial.schedule.events() > most {
             return Ok(None);
         }
-        self.base(&question.cut, trial.schedule)
+        self.observed(cut, &Plan::replay(trial.schedule), self.seed)
     }
 
     /// The run of a schedule, if it shows the failure and leaves out what it should.
@@ -181,13 +225,19 @@ impl<'t> Examiner<'t> {
         cut: &Cut,
         schedule: Schedule<PlaceNumber>,
     ) -> Result<Option<Base>, ExploreError> {
+        self.leave_out(&cut.without);
+        self.observed(cut, &Plan::replay(schedule), self.seed)
+    }
+
+    /// The same of a plan, with what is left out already.
+    fn observed(
+        &mut self,
+        cut: &Cut,
+        plan: &Plan,
+        seed: u64,
+    ) -> Result<Option<Base>, ExploreError> {
         let omissions = &cut.without;
-        self.trials.leave_out(Omissions {
-            count: true,
-            ..omissions.clone()
-        });
-        let observed = self.trials.observe(&Plan::replay(schedule), self.seed)?;
-        self.trials.leave_out(omissions.clone());
+        let observed = self.trials.observe(plan, seed)?;
         let is_it = observed.same && is_left_out(omissions, &observed);
         let is_it = |run: &Recorded| is_it && is_serial(run, cut);
         let Some(run) = observed.run.filter(is_it) else {
@@ -198,24 +248,39 @@ impl<'t> Examiner<'t> {
         Ok(Some(Base { run, blocks, turns }))
     }
 
+    /// Events of a run without what is left out whose threads come one after the
+    /// other, if they are not more than `most`.
+    pub fn length(
+        &mut self,
+        omissions: &Omissions,
+        most: u64,
+    ) -> Result<Option<u64>, ExploreError> {
+        self.leave_out(omissions);
+        self.trials.end_after(most.saturating_add(BEYOND));
+        let run = self.trials.run(&Plan::new(Rule::Sequential), self.seed);
+        self.trials.end_after(u64::MAX);
+        let events = run?.schedule.events();
+        Ok((events <= most).then_some(events))
+    }
+
     /// The run with the fewest events, then switches, that leaves out the same
-    /// as the best so far, if one of a few is better; and how many were tried.
+    /// as the best so far, if one of a few is better.
     pub fn shorter(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        self.trials.leave_out(question.cut.without.clone());
-        let size = |schedule: &Schedule<PlaceNumber>| (schedule.events(), schedule.switches());
-        let mut best = None;
-        let mut least = size(&question.base.run.schedule);
-        for (plan, seed) in chances(question) {
-            let trial = self.trials.run(&plan, seed)?;
-            if trial.same && size(&trial.schedule) < least {
-                least = size(&trial.schedule);
-                best = Some(trial.schedule);
+        self.leave_out(&question.cut.without);
+        let best = &question.base.run;
+        let mut least = (best.steps.len() as u64, best.schedule.switches() as u64);
+        let mut found = None;
+        for (plan, seeds) in chances(question) {
+            let sizes = self.trials.sizes(&plan, 0..seeds)?;
+            if let Some((size, seed)) = sizes.into_iter().min().filter(|(size, _)| *size < least) {
+                least = size;
+                found = Some((plan, seed));
             }
         }
-        let Some(schedule) = best else {
+        let Some((plan, seed)) = found else {
             return Ok(None);
         };
-        let Some(base) = self.base(&question.cut, schedule)? else {
+        let Some(base) = self.fails(&plan, seed, question)? else {
             return Ok(None);
         };
         let always = !question.surely || self.replays_always(&question.cut, &base.run.schedule)?;
@@ -231,6 +296,10 @@ impl<'t> Examiner<'t> {
         }
         for rule in [Rule::Sequential, Rule::Backward] {
             let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
+            if !criterion.is_joined(&observed, &question.cut.without) {
+                self.refusals.unjoined += 1;
+                return Ok(false);
+            }
             let good = match criterion.judge(&observed) {
                 Evaluation::Good => self.is_good_around(&question.cut, &observed)?,
                 Evaluation::Bad => false,
@@ -270,7 +339,7 @@ impl<'t> Examiner<'t> {
         schedule: Schedule<PlaceNumber>,
         replays: u64,
     ) -> Result<u64, ExploreError> {
-        self.trials.leave_out(omissions.clone());
+        self.leave_out(omissions);
         let plan = Plan::replay(schedule);
         self.trials.repeat(&plan, self.seed, replays)
     }
@@ -284,16 +353,15 @@ impl<'t> Examiner<'t> {
         kind: &FailureKind,
     ) -> Result<Criterion, ExploreError> {
         let mut evaluated = Vec::new();
+        let mut joined = BTreeSet::new();
         for (rule, without) in [
             (Rule::Sequential, no_further(failing)),
             (Rule::Sequential, Omissions::default()),
             (Rule::Backward, Omissions::default()),
         ] {
             let shortened = without != Omissions::default();
-            self.trials.leave_out(without);
-            let observed = self.trials.observe(&Plan::new(rule), self.seed);
-            self.trials.leave_out(Omissions::default());
-            let observed = observed?;
+            self.leave_out(&without);
+            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
             if is_cut_off(&observed) || shortened && observed.failed {
                 continue;
             }
@@ -303,6 +371,7 @@ impl<'t> Examiner<'t> {
                     ..Criterion::default()
                 });
             }
+            joined.extend(observed.run.iter().flat_map(who_joins));
             // A good run may be too long to be kept; its end is all that it tells.
             let visited = observed.run.as_ref().map(visited).unwrap_or_default();
             evaluated = predicate(&failing.run, kind, &visited);
@@ -314,6 +383,7 @@ impl<'t> Examiner<'t> {
             sequential: false,
             ends_well: evaluated.is_empty(),
             evaluated,
+            joins: joined,
         })
     }
 }
@@ -356,19 +426,15 @@ fn number_of_chances(question: &Question<'_>) -> u64 {
     }
 }
 
-/// Plans and seeds that might show the failure: few switches, or many.
-fn chances(question: &Question<'_>) -> impl Iterator<Item = (Plan, u64)> + use<> {
+/// Plans that might show the failure, by few switches or by many, and how many seeds
+/// of each to try.
+fn chances(question: &Question<'_>) -> [(Plan, u64); 2] {
     let length = match question.length {
         Length::About(left) => left,
         _ => question.base.run.steps.len() as u64,
     };
-    (0..number_of_chances(question)).map(move |number| {
-        let rule = match number % 2 {
-            0 => Rule::Pct { depth: 3, length },
-            _ => Rule::Random,
-        };
-        (Plan::new(rule), number)
-    })
+    let seeds = number_of_chances(question).div_ceil(2);
+    [Rule::Pct { depth: 3, length }, Rule::Random].map(|rule| (Plan::new(rule), seeds))
 }
 
 fn blocks(passes: &[Passes], run: &Recorded, turns: &Turns, omissions: &Omissions) -> Vec<Block> {

@@ -84,6 +84,7 @@ impl Report {
                 "lost": self.refusals.lost,
                 "sequential": self.refusals.sequential,
                 "unevaluated": self.refusals.unevaluated,
+                "unjoined": self.refusals.unjoined,
                 "unsteady": self.refusals.unsteady,
             },
             "minimal": self.minimal,
@@ -209,11 +210,12 @@ impl Report {
             lost,
             sequential,
             unevaluated,
+            unjoined,
             unsteady,
         } = self.refusals;
-        let all = lost + sequential + unevaluated + unsteady;
+        let all = lost + sequential + unevaluated + unjoined + unsteady;
         format!(
-            "{all} candidates refused: {lost} lose the failure, {sequential} fail in turn as well, {unevaluated} never come to it in turn, {unsteady} do not replay every time"
+            "{all} candidates refused: {lost} lose the failure, {sequential} fail in turn as well, {unevaluated} never come to it in turn, {unjoined} do not wait for a thread that is there, {unsteady} do not replay every time"
         )
     }
 }

@@ -39,6 +39,9 @@ const MOST_SLICED: usize = 300_000;
 /// Single passes are tried by themselves, at last, if they cost so many events.
 const THOROUGH: u64 = 20_000_000;
 
+/// Threads that are so many that runs without them are cheaper by far.
+const CROWD: usize = 64;
+
 /// See the module.
 pub struct Workshop<'w> {
     bug: &'w Bug,
@@ -71,6 +74,8 @@ pub struct Workshop<'w> {
     sliced: Option<u64>,
     /// Whether the result is on disk.
     is_written: bool,
+    /// Threads of the largest run that the crew has made.
+    crowd: usize,
 }
 
 impl<'w> Workshop<'w> {
@@ -113,7 +118,9 @@ impl<'w> Workshop<'w> {
             groups: Vec::new(),
             sliced: None,
             is_written: false,
+            crowd: 0,
         };
+        workshop.crowd = workshop.original.threads.len();
         workshop.before.replay_seconds = workshop.time(&bug.schedule, Omissions::default())?;
         workshop.go_on_with(bug.provisional.as_ref())?;
         Ok(workshop)
@@ -142,7 +149,7 @@ impl<'w> Workshop<'w> {
         let examiner = self.crew.first_examiner();
         let schedule = examiner.trials.atlas().inward(&reduced.schedule);
         if let Some(base) = examiner.base(&cut(reduced), schedule)? {
-            self.take(base, cut(reduced))?;
+            self.take(base, cut(reduced), false)?;
             self.confirm(true)?;
         }
         Ok(())
@@ -272,7 +279,7 @@ impl<'w> Workshop<'w> {
         {
             stage.progress = true;
             stage.events_removed = (before.1 - after.1) as i64;
-            self.take(base, self.cut.clone())?;
+            self.take(base, self.cut.clone(), true)?;
         }
         Ok(stage)
     }
@@ -282,8 +289,8 @@ impl<'w> Workshop<'w> {
         REPLAYS * cost(&self.best.run) <= CHEAP
     }
 
-    fn take(&mut self, run: Base, cut: Cut) -> Result<(), Failure> {
-        let surely = self.suspicious || self.is_cheap();
+    /// Takes over a run that was seen to replay every time, or not yet.
+    fn take(&mut self, run: Base, cut: Cut, surely: bool) -> Result<(), Failure> {
         let last = std::mem::replace(&mut self.best, run);
         let last = (last, std::mem::replace(&mut self.cut, cut));
         if surely {
@@ -405,7 +412,7 @@ impl Reducer for Workshop<'_> {
             Effort::Following => 0,
             Effort::Searching => chances(&self.best.run, candidates),
         };
-        let surely = self.suspicious || self.is_cheap();
+        let surely = self.suspicious;
         let (refused, best, criterion) = (&self.refused, &self.best, &self.criterion);
         let searched = &self.searched;
         let refused = || refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -442,7 +449,7 @@ impl Reducer for Workshop<'_> {
         let Some((number, run)) = found else {
             return Ok(None);
         };
-        self.take(run, (candidates.cut)(number))?;
+        self.take(run, (candidates.cut)(number), surely)?;
         Ok(Some(number))
     }
 
@@ -458,11 +465,11 @@ impl Reducer for Workshop<'_> {
             criterion: &self.criterion,
             chances: chances(&self.best.run, &single),
             length: Length::Shorter,
-            surely: self.suspicious || self.is_cheap(),
+            surely: self.suspicious,
         };
         let rounds = question.chances;
         if let Some(run) = self.crew.first_examiner().shorter(&question)? {
-            self.take(run, self.cut.clone())?;
+            self.take(run, self.cut.clone(), self.suspicious)?;
         }
         Ok(rounds)
     }
@@ -550,6 +557,11 @@ impl Reducer for Workshop<'_> {
         left(&self.best.run, &self.best.blocks, cut)
     }
 
+    fn length(&mut self, cut: &Cut, most: u64) -> Result<Option<u64>, Failure> {
+        let length = self.crew.first_examiner().length(&cut.without, most)?;
+        Ok(length)
+    }
+
     fn is_long(&self) -> bool {
         cost(&self.best.run) > LONG
     }
@@ -570,6 +582,11 @@ impl Reducer for Workshop<'_> {
                 self.suspicious = true;
             }
             self.save()?;
+        }
+        let threads = self.best.run.threads.len();
+        if self.crowd > CROWD && threads < CROWD / 4 {
+            self.crew.renew()?;
+            self.crowd = threads;
         }
         Ok(self.cut.clone())
     }

@@ -51,6 +51,18 @@ impl Folder {
         self.bohr(&[&["c++"], &words[..]].concat()).expect(0);
     }
 
+    /// Makes a package of one source and builds it as `target/release/NAME`.
+    pub fn build_rust(&self, name: &str, source: &str) {
+        std::fs::create_dir(self.path("src")).expect("a folder");
+        std::fs::write(self.path("src/main.rs"), source).expect("a source");
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n\n[profile.release]\ndebug = 2\n"
+        );
+        std::fs::write(self.path("Cargo.toml"), manifest).expect("a manifest");
+        self.bohr(&["cargo", "build", "--release", "--offline", "--quiet"])
+            .expect(0);
+    }
+
     /// Compiles `NAME.c` to `program`.
     pub fn compile(&self, name: &str, flags: &[&str]) {
         let source = source(name);
