@@ -77,11 +77,14 @@ struct Others<'r> {
     positions: HashMap<ThreadIndex, Vec<usize>>,
     /// Those that wait for another's end when the run is over.
     waiting: HashSet<ThreadIndex>,
+    /// Whose step is the last of all.
+    last: Option<ThreadIndex>,
 }
 
 impl<'r> Others<'r> {
     fn new(steps: &[Step], run: &'r Recorded, cut: &Cut) -> Others<'r> {
         let threads = &run.threads[..];
+        let last = steps.last().map(|step| step.thread);
         let waiting = run.pending.iter().filter(|step| waits(step));
         let is_in = |paths: &[ThreadPath], thread: ThreadIndex| {
             let path = threads.get(thread.position());
@@ -105,6 +108,7 @@ impl<'r> Others<'r> {
             serial,
             positions,
             waiting: waiting.map(|step| step.thread).collect(),
+            last,
         }
     }
 
@@ -130,8 +134,12 @@ impl<'r> Others<'r> {
         let waiting = own.iter().copied();
         let waiting =
             waiting.filter(|&at| (created..joined).contains(&at) && waits(&self.steps[at]));
+        // Whoever comes after the end of the run is in nobody's way, unless the run
+        // ends with it.
+        let afterwards = joined == self.steps.len() && self.last != Some(thread);
         { [created].into_iter().chain(waiting).chain([joined]) }
             .find(|&at| self.is_moment(thread, at))
+            .or_else(|| afterwards.then_some(joined))
     }
 
     /// Whether a thread may run in one piece before the step at `at`: nobody else
@@ -289,5 +297,17 @@ mod tests {
         unfinished.steps.push(step(2, Write, 0x10));
         assert!(!is_serial(&unfinished, &serial("0:3")));
         assert_eq!(place(&unfinished.steps, &unfinished, &serial("0:3")), None);
+    }
+
+    #[test]
+    fn who_comes_after_the_end_of_the_run_is_in_nobodys_way() {
+        let all = interleaved();
+        let own = step(3, Write, 0x20);
+        let steps = [all[0], all[1], all[3], own, all[6]];
+        let placed = place(&steps, &run(Vec::new()), &serial("0:3")).unwrap();
+        assert_eq!(order(&placed), [0, 1, 0, 1, 3]);
+        // Unless the run ends with it.
+        let steps = [all[0], all[1], all[3], all[6], own];
+        assert_eq!(place(&steps, &run(Vec::new()), &serial("0:3")), None);
     }
 }
