@@ -9,7 +9,9 @@
 
 mod bounds;
 mod btrigger;
+pub mod callgrind;
 mod clap;
+mod dump;
 mod kept;
 mod lean;
 mod measure;
@@ -35,13 +37,19 @@ use std::time::Instant;
 
 pub const COMMAND: Command = Command {
     name: "eval",
-    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables; --only clap: recorded and solved",
+    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables; --only clap: recorded and solved; --only dump [NAME...]: from cores",
     run,
 };
 
 fn run(arguments: &[String]) -> Result<(), String> {
     if matches!(arguments, [only, clap] if only == "--only" && clap == "clap") {
         return clap::evaluate(&build_bohr()?);
+    }
+    if let [only, dump, names @ ..] = arguments
+        && only == "--only"
+        && dump == "dump"
+    {
+        return dump::evaluate(names);
     }
     let settings = Settings::from(arguments)?;
     evaluate(&settings, &build_bohr()?)

@@ -49,6 +49,8 @@ pub enum Profile {
     Alignment,
     /// No hooks: what users are given, with what makes its cores readable.
     Production,
+    /// The same, with a counter of the blocks that each thread begins.
+    CountedProduction,
 }
 
 impl fmt::Display for Profile {
@@ -59,6 +61,7 @@ impl fmt::Display for Profile {
             Profile::Order => "order",
             Profile::Alignment => "alignment",
             Profile::Production => "production",
+            Profile::CountedProduction => "production-count",
         })
     }
 }
@@ -73,8 +76,10 @@ impl FromStr for Profile {
             "order" => Ok(Profile::Order),
             "alignment" => Ok(Profile::Alignment),
             "production" => Ok(Profile::Production),
+            "production-count" => Ok(Profile::CountedProduction),
             _ => Err(format!(
-                "there is no profile {text}; there are: control, path, order, alignment, production"
+                "there is no profile {text}; there are: control, path, order, alignment, production, \
+                 production-count"
             )),
         }
     }

@@ -25,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod anonymous;
 mod dump;
 mod error;
 mod expression;

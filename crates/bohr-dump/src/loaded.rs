@@ -33,6 +33,12 @@ pub struct Loaded<'a> {
 }
 
 impl Loaded<'_> {
+    /// Whether anything tells its lines and variables.
+    #[must_use]
+    pub fn is_described(&self) -> bool {
+        self.debug.has_debug_symbols()
+    }
+
     /// The name of the variable at this address, by the symbols.
     #[must_use]
     pub fn variable(&self, address: u64) -> Option<String> {

@@ -2,11 +2,11 @@
 //! blocks, calls, the iterations of loops, and which thread it was.
 
 use crate::probes::Probes;
-use crate::variables::{Information, Value};
+use crate::variables::{Call, Information, Value};
 use crate::{Frame, Loaded, Memory};
 use bohr_event::ThreadPath;
 use bohr_program::graph::LoopNumber;
-use bohr_program::index::{Activation, Flows};
+use bohr_program::index::{Activation, BLOCK_COUNTER, Flows};
 use bohr_program::{
     BlockNumber, Body, FunctionFlow, FunctionNumber, InstructionNumber, Layouts, Program,
     left_name, mark_name, tallies, tally_mark, tally_name,
@@ -107,8 +107,11 @@ impl<'p> Positions<'p> {
             let callee = inner.and_then(|inner| self.function(inner.instruction()));
             let told = self.iterations(flows, function, &frames[depth..], information, memory);
             let frame = &frames[depth];
-            let Some((block, call)) = self.place(function, frame, inner.is_some(), callee, &told)
-            else {
+            let called = inner.map(|_| Called {
+                callee,
+                lines: lines(&information.calls(frame)),
+            });
+            let Some((block, call)) = self.place(function, frame, called.as_ref(), &told) else {
                 continue;
             };
             stack.push(Activation {
@@ -126,8 +129,7 @@ impl<'p> Positions<'p> {
         &self,
         function: FunctionNumber,
         frame: &Frame,
-        calls: bool,
-        callee: Option<FunctionNumber>,
+        called: Option<&Called>,
         told: &Told,
     ) -> Option<(BlockNumber, Option<InstructionNumber>)> {
         let body = self.program.functions[function].body.as_ref()?;
@@ -142,9 +144,9 @@ impl<'p> Positions<'p> {
             .collect();
         let candidates = told.narrowed(candidates);
         let last = *candidates.last()?;
-        if !calls {
+        let Some(called) = called else {
             return Some((last, None));
-        }
+        };
         let marked = self.probes.at(id, address, |index| index > blocks);
         let marked = marked.into_iter().filter_map(|index| {
             let number = u32::try_from(index - blocks - 1).ok()?;
@@ -153,7 +155,7 @@ impl<'p> Positions<'p> {
         let marked: Vec<InstructionNumber> = marked.collect();
         // Of blocks at one address the one counts that makes the call.
         let in_block = |&block: &BlockNumber| {
-            let call = self.call(body, block, callee, &marked)?;
+            let call = self.call(body, block, called, &marked)?;
             Some((block, Some(call)))
         };
         let found = candidates.iter().rev().find_map(in_block);
@@ -165,9 +167,10 @@ impl<'p> Positions<'p> {
         &self,
         body: &Body,
         block: BlockNumber,
-        callee: Option<FunctionNumber>,
+        called: &Called,
         marked: &[InstructionNumber],
     ) -> Option<InstructionNumber> {
+        let callee = called.callee;
         let named = |instruction| body.named_callee(self.program, instruction);
         let calls = body.block(block).map(|(number, _)| number);
         let calls = calls.filter(|&number| body.call_at(number).is_some());
@@ -185,10 +188,26 @@ impl<'p> Positions<'p> {
             None => true,
         };
         let fitting: Vec<InstructionNumber> = calls.iter().filter(fits).copied().collect();
+        // Optimisation may have moved marks to the beginning of their block, so lines
+        // and columns come first.
+        let is_there = |number: &&InstructionNumber| self.lines(body, **number) == called.lines;
+        let there: Vec<InstructionNumber> = fitting.iter().filter(is_there).copied().collect();
+        let possible = if there.is_empty() { fitting } else { there };
         let exact = |number: &&InstructionNumber| named(**number) == callee && callee.is_some();
-        let by_mark = fitting.iter().find(|number| marked.contains(number));
-        let by_name = fitting.iter().find(exact);
-        by_mark.or(by_name).or(fitting.first()).copied()
+        let by_mark = possible.iter().find(|number| marked.contains(number));
+        let by_name = possible.iter().find(exact);
+        by_mark.or(by_name).or(possible.first()).copied()
+    }
+
+    /// Line and column of an instruction, and of the calls that were inlined around it,
+    /// from the inside to the outside.
+    fn lines(&self, body: &Body, instruction: InstructionNumber) -> Vec<(u32, u32)> {
+        let locations = &self.program.locations;
+        let first = body.instructions[instruction].location.expand();
+        let outwards = std::iter::successors(first, |&at| locations[at].inlined_at.expand());
+        outwards
+            .map(|at| (locations[at].line, u32::from(locations[at].column)))
+            .collect()
     }
 
     fn iterations<'d>(
@@ -228,6 +247,20 @@ impl<'p> Positions<'p> {
         }
         told
     }
+}
+
+/// What is known of the call that a frame is in.
+struct Called {
+    /// Whom it has led to, if that is a function of the program.
+    callee: Option<FunctionNumber>,
+    /// As [`Positions::lines`] tells them.
+    lines: Vec<(u32, u32)>,
+}
+
+/// Likewise, of what debug information says.
+fn lines(calls: &[Call]) -> Vec<(u32, u32)> {
+    let line = |call: &Call| (call.line.unwrap_or(0), call.column.unwrap_or(0));
+    calls.iter().map(line).collect()
 }
 
 /// What the variables say that a production build adds.
@@ -270,11 +303,7 @@ impl Told {
 /// its threads.
 #[must_use]
 pub fn thread(loaded: &Loaded<'_>, memory: &Memory<'_>, thread_pointer: u64) -> Option<ThreadPath> {
-    let mut symbols = loaded.debug.symbols();
-    let symbol = symbols.find(|symbol| symbol.name() == Ok(THREAD_VARIABLE))?;
-    let (size, alignment) = local_storage(&loaded.file)?;
-    let storage = thread_pointer.wrapping_sub(size.next_multiple_of(alignment.max(1)));
-    let variable = storage.wrapping_add(symbol.address());
+    let variable = own_variable(loaded, thread_pointer, THREAD_VARIABLE)?;
     let number = |position: u64| memory.number(variable.wrapping_add(4 * position), 4);
     let depth = number(0)?;
     if depth > DEEPEST {
@@ -283,6 +312,21 @@ pub fn thread(loaded: &Loaded<'_>, memory: &Memory<'_>, thread_pointer: u64) -> 
     (1..=depth).try_fold(ThreadPath::MAIN, |path, position| {
         Some(path.child(u32::try_from(number(position)?).ok()?))
     })
+}
+
+/// How many blocks the thread has begun, if its program counts them.
+#[must_use]
+pub fn blocks(loaded: &Loaded<'_>, memory: &Memory<'_>, thread_pointer: u64) -> Option<u64> {
+    memory.number(own_variable(loaded, thread_pointer, BLOCK_COUNTER)?, 8)
+}
+
+/// Where a thread has a variable of its own.
+fn own_variable(loaded: &Loaded<'_>, thread_pointer: u64, name: &str) -> Option<u64> {
+    let mut symbols = loaded.debug.symbols();
+    let symbol = symbols.find(|symbol| symbol.name() == Ok(name))?;
+    let (size, alignment) = local_storage(&loaded.file)?;
+    let storage = thread_pointer.wrapping_sub(size.next_multiple_of(alignment.max(1)));
+    Some(storage.wrapping_add(symbol.address()))
 }
 
 /// Size and alignment of what every thread has of its own.

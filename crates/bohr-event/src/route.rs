@@ -55,11 +55,20 @@ pub enum StepKind {
         /// A block or a call.
         point: u32,
     },
+    /// The moment itself, by the number of blocks that the thread has begun, whichever
+    /// way it has come.
+    Count {
+        /// How many, that of the moment among them.
+        blocks: u64,
+        /// A block or a call.
+        point: u32,
+    },
 }
 
 impl Route {
     /// All points that the walk has to hear of, ascending: every block of the
-    /// functions on the way, and the calls between them.
+    /// functions on the way, and the calls between them; where blocks are counted,
+    /// all blocks.
     #[must_use]
     pub fn watched(&self) -> Vec<u32> {
         let mut points = Vec::new();
@@ -72,6 +81,9 @@ impl Route {
                     points.extend(edges.iter().flat_map(|&(from, to)| [from, to]));
                 }
                 StepKind::Reach { point } => points.push(*point),
+                StepKind::Count { point, .. } => {
+                    points.extend((0..self.first_call).chain([*point]))
+                }
             }
         }
         points.sort_unstable();
@@ -151,6 +163,15 @@ impl Walk {
             }),
             StepKind::Reach { point: wanted } => {
                 self.on_the_way(route, step, point, frame, |_| point == *wanted)
+            }
+            StepKind::Count {
+                blocks,
+                point: wanted,
+            } => {
+                self.passed += u64::from(point < route.first_call);
+                let is_there = self.passed >= *blocks && point == *wanted;
+                self.taken += usize::from(is_there);
+                is_there.then_some(Arrival::Exact)
             }
         };
         self.arrived = arrival.is_some();

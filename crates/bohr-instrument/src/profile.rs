@@ -47,6 +47,8 @@ pub enum HookChoice {
     None,
     /// None: the program for production, with what makes its cores readable.
     Production,
+    /// The same, with a counter of the blocks that each thread begins.
+    CountedProduction,
     /// As [`HookChoice::Shared`], and one at every point of the control flow.
     Points,
 }
@@ -54,7 +56,7 @@ pub enum HookChoice {
 impl HookChoice {
     /// Whether the program is one for users, loaded wherever their own would be.
     fn is_production(self) -> bool {
-        self == HookChoice::Production
+        matches!(self, HookChoice::Production | HookChoice::CountedProduction)
     }
 }
 
@@ -253,7 +255,9 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         report.seconds.insert("model", clock.step());
         report.profile = "production".into();
         let numbered = Numbered::of(&sites);
-        report.production = production::insert(&context, &merged.module, &program, numbered);
+        let counts = request.hooks == HookChoice::CountedProduction;
+        report.production =
+            production::insert(&context, &merged.module, &program, numbered, counts);
     } else if request.hooks != HookChoice::None {
         let program = lower_to_model(request, &merged.module, &sites, &bundle, &mut report)?;
         report.seconds.insert("model", clock.step());

@@ -63,7 +63,7 @@ fn inert(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

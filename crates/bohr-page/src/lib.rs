@@ -8,7 +8,8 @@
 //! when it was written.
 //!
 //! A run of a million events fits: its events travel as columns of small numbers,
-//! compressed, and the page draws what is in sight.
+//! compressed, and the page draws what is in sight. What has no events to show is a
+//! page to read ([`StillPage`]).
 
 #![forbid(unsafe_code)]
 
@@ -18,9 +19,11 @@ mod excerpt;
 mod lexicon;
 mod links;
 mod page;
+mod still;
 mod tables;
 
 pub use excerpt::MOST_SOURCE;
 pub use lexicon::{Lexicon, Whereabouts};
 pub use links::links;
 pub use page::{Ending, Page, Run};
+pub use still::{Section, StillPage};

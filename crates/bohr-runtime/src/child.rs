@@ -11,12 +11,13 @@ use bohr_schedule::Position;
 /// Turns a clone of the template at `point` into a controlled run.
 /// Its trace, if it has one, lies from `trace` on in the job's file.
 pub fn begin(task: &'static Task, seed: u64, ledger: Ledger, trace: u64, point: ForkPoint) {
+    let memory = ENGINE.memory();
     match point {
         ForkPoint::Main(_) => begin_serial(task, ledger, trace),
         ForkPoint::FirstQuestion | ForkPoint::Turn(_) => resume(task, ledger, trace),
     }
     ENGINE.follow(match point {
-        ForkPoint::Turn(turn) => task.plan.resume(seed, Position(turn)),
+        ForkPoint::Turn(turn) => task.plan.resume(seed, Position(turn), &memory),
         ForkPoint::Main(_) | ForkPoint::FirstQuestion => task.plan.strategy(seed),
     });
 }

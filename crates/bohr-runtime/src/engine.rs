@@ -146,6 +146,12 @@ impl Engine {
         *self.strategy.borrow_mut() = Some(strategy);
     }
 
+    /// What whoever has decided so far leaves to those who go on from here.
+    pub fn memory(&self) -> Vec<u64> {
+        let strategy = self.strategy.borrow();
+        strategy.as_ref().map_or_else(Vec::new, |it| it.memory())
+    }
+
     /// Enters a thread into the table; its first event is still to come.
     pub fn add(&self, path: ThreadPath, region: usize) -> &'static Thread {
         let thread = self.enter(|index| Thread::new(index, path, region));
@@ -242,9 +248,13 @@ impl Engine {
         }
     }
 
-    /// What a thread is about to do.
+    /// What a thread is about to do. A limit of time can strike while that is being
+    /// written down: then what was done last is as near as it gets.
     pub fn pending(&self, thread: ThreadIndex) -> Operation {
-        self.pending.borrow()[thread.position()].operation
+        match self.pending.try_borrow() {
+            Ok(pending) => pending[thread.position()].operation,
+            Err(_) => self.last_operation(),
+        }
     }
 
     /// The thread with this handle whose name is not free again.

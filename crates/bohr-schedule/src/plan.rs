@@ -10,7 +10,7 @@ use crate::{
     pct::Pct,
     pos::PartialOrderSampling,
     postponing::Postponing,
-    preempting::{Preempting, Preemption},
+    preempting::{self, Precedence, Preempting, Preemption},
     replay::{Fidelity, Replay},
     report,
     restricted::Restricted,
@@ -18,7 +18,7 @@ use crate::{
     sequential::Sequential,
     slices::Slices,
     surw::{Profile, SelectivelyUniform},
-    systematic::{Branch, Systematic, Turn},
+    systematic::{Branch, Systematic},
     walk::RandomWalk,
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -70,11 +70,34 @@ pub enum Rule {
     Preempting {
         /// Where, and for whom.
         points: Vec<Preemption>,
-        /// Whether accesses to memory count as points.
-        accesses: bool,
+        /// Who comes when somebody blocks or ends.
+        turns: Precedence,
     },
     /// As somebody has computed.
     Ordered(Turns),
+}
+
+impl Rule {
+    fn agrees(&self, other: &Rule, position: Position) -> bool {
+        match (self, other) {
+            (Rule::Systematic(own), Rule::Systematic(others)) => {
+                let end = position.0 as usize;
+                let prescribed = own.turns.get(..end);
+                prescribed.is_some() && prescribed == others.turns.get(..end)
+            }
+            (
+                Rule::Preempting { points, turns },
+                Rule::Preempting {
+                    points: others,
+                    turns: same,
+                },
+            ) => {
+                let first = preempting::first_turn(points).min(preempting::first_turn(others));
+                turns == same && position < first
+            }
+            _ => false,
+        }
+    }
 }
 
 /// A schedule to follow before the rule takes over.
@@ -155,10 +178,14 @@ impl Plan {
 
     /// The strategy of a run that has already taken the first turns of this
     /// plan, as another plan prescribed them that [agrees](Plan::agrees) so far.
+    /// The strategy that took them has left its [memory](Strategy::memory).
     #[must_use]
-    pub fn resume(&self, seed: u64, position: Position) -> Box<dyn Strategy + '_> {
+    pub fn resume(&self, seed: u64, position: Position, memory: &[u64]) -> Box<dyn Strategy + '_> {
         match &self.rule {
             Rule::Systematic(branch) => Box::new(Systematic::resume(branch, position)),
+            Rule::Preempting { points, turns } => {
+                Box::new(Preempting::resume(points, turns, memory))
+            }
             _ => self.strategy(seed),
         }
     }
@@ -166,19 +193,20 @@ impl Plan {
     /// Whether two plans prescribe the same up to there.
     #[must_use]
     pub fn agrees(&self, other: &Plan, position: Position) -> bool {
-        fn turns(plan: &Plan, position: Position) -> Option<&[Turn]> {
-            match plan {
-                Plan {
-                    rule: Rule::Systematic(branch),
-                    points: None,
-                    follow: None,
-                    breakpoints,
-                    ways: None,
-                } if breakpoints.is_empty() => branch.turns.get(..position.0 as usize),
-                _ => None,
-            }
-        }
-        turns(self, position).is_some_and(|own| turns(other, position) == Some(own))
+        let begins_at_once = self.is_rule_alone() && other.is_rule_alone();
+        begins_at_once && self.rule.agrees(&other.rule, position)
+    }
+
+    /// Whether nothing but the rule decides.
+    fn is_rule_alone(&self) -> bool {
+        let Plan {
+            rule: _,
+            points,
+            follow,
+            breakpoints,
+            ways,
+        } = self;
+        points.is_none() && follow.is_none() && breakpoints.is_empty() && ways.is_none()
     }
 
     fn by_rule(&self, seed: u64) -> Box<dyn Strategy + '_> {
@@ -190,7 +218,7 @@ impl Plan {
             Rule::Sequential => Box::new(Sequential),
             Rule::Backward => Box::new(Backward),
             Rule::Slices { mean } => Box::new(Slices::new(seed, *mean)),
-            Rule::Preempting { points, accesses } => Box::new(Preempting::new(points, *accesses)),
+            Rule::Preempting { points, turns } => Box::new(Preempting::new(points, turns)),
             Rule::Systematic(branch) => Box::new(Systematic::new(branch)),
             Rule::Seldom {
                 preemptions,
@@ -259,7 +287,7 @@ mod tests {
             },
             Rule::Preempting {
                 points: Vec::new(),
-                accesses: false,
+                turns: Precedence::default(),
             },
         ]
     }

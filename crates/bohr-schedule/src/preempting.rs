@@ -1,7 +1,8 @@
 //! Nobody is preempted but at a few given points: before or after an event that is
-//! no access to memory, named by its thread and its number among such events of
-//! that thread. The blocks between those points are never split, unless accesses
-//! are to be points as well.
+//! no access to memory, or between the accesses that follow such an event. Points are
+//! named by their thread, the number of such events of that thread before them and
+//! the number of accesses since, so that a name means the same in runs in which a
+//! thread made more or fewer accesses before.
 //!
 //! Preemption points: M. Musuvathi, S. Qadeer, "Iterative Context Bounding for
 //! Systematic Testing of Multithreaded Programs", PLDI 2007, as D. Weeratunge et
@@ -12,37 +13,67 @@
 //! thread nobody decides anything.
 
 use crate::{
-    Decision, Grant, Strategy, View,
+    Decision, Grant, Position, Strategy, View,
     sequential::{STUBBORN, next_in_turn},
 };
 use alloc::vec::Vec;
 use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
 use serde::{Deserialize, Serialize};
 
+/// Who comes when somebody blocks or ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Precedence {
+    /// The next one in the order of creation.
+    #[default]
+    InOrder,
+    /// This thread whenever it can, so that all others have most of their work before
+    /// them while it runs.
+    First(ThreadPath),
+    /// This thread only if nobody else can, so that all others have theirs behind them.
+    Last(ThreadPath),
+}
+
 /// A point at which a thread gives way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Preemption {
     /// Who.
     pub thread: ThreadPath,
-    /// Which of its events that count, from 0.
+    /// Events of it before that are no accesses.
     pub number: u64,
-    /// Whether it gives way behind the event rather than before it.
-    pub after: bool,
+    /// Accesses since the last of them; `None` for all, up to the next such event.
+    pub accesses: Option<u64>,
     /// Who goes on.
     pub to: ThreadPath,
+    /// Events that are no accesses, of all threads, before the point in a run that has
+    /// not been preempted before. Plans are told by it whether they share a checkpoint.
+    pub turn: u32,
+}
+
+/// Where runs with these preemptions begin to differ from one without any.
+pub(crate) fn first_turn(points: &[Preemption]) -> Position {
+    let turns = points.iter().map(|point| point.turn);
+    Position(turns.min().unwrap_or_default())
+}
+
+/// How far a thread has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Progress {
+    /// Events that are no accesses.
+    counted: u64,
+    /// Accesses since the last of them.
+    accesses: u64,
 }
 
 /// See the module.
 pub struct Preempting<'a> {
     preemptions: &'a [Preemption],
-    /// Whether accesses to memory count as well.
-    accesses: bool,
+    turns: &'a Precedence,
     /// Which of them have been.
     done: Vec<bool>,
     threads: Vec<ThreadPath>,
-    /// By thread: events counted.
-    counted: Vec<u64>,
-    /// Who was let go for an event that counts, at the last decision.
+    /// By thread.
+    progress: Vec<Progress>,
+    /// Who was let go at the last decision for an event that is no access.
     executes: Option<ThreadIndex>,
     begun: bool,
 }
@@ -50,49 +81,131 @@ pub struct Preempting<'a> {
 impl<'a> Preempting<'a> {
     /// With these preemptions.
     #[must_use]
-    pub fn new(preemptions: &'a [Preemption], accesses: bool) -> Preempting<'a> {
+    pub fn new(preemptions: &'a [Preemption], turns: &'a Precedence) -> Preempting<'a> {
         Preempting {
             preemptions,
-            accesses,
+            turns,
             done: preemptions.iter().map(|_| false).collect(),
             threads: Vec::new(),
-            counted: Vec::new(),
+            progress: Vec::new(),
             executes: None,
             begun: false,
         }
     }
 
-    /// Whether what a thread is about to do counts.
-    fn counts(&self, view: &View<'_>, thread: ThreadIndex) -> bool {
-        let is_access = view.operation(thread).kind.is_access();
-        !view.is_buffer(thread) && (self.accesses || !is_access)
+    /// The same from a state that a strategy without preemptions so far has left with
+    /// this memory.
+    #[must_use]
+    pub fn resume(
+        preemptions: &'a [Preemption],
+        turns: &'a Precedence,
+        memory: &[u64],
+    ) -> Preempting<'a> {
+        let (executes, progress) = memory.split_first().unwrap_or((&0, &[]));
+        let progress = progress.as_chunks::<2>().0.iter();
+        Preempting {
+            progress: progress
+                .map(|&[counted, accesses]| Progress { counted, accesses })
+                .collect(),
+            executes: executes.checked_sub(1).map(|one| ThreadIndex(one as u32)),
+            begun: true,
+            ..Preempting::new(preemptions, turns)
+        }
+    }
+
+    /// Whether what a thread is about to do is no access.
+    fn counts(view: &View<'_>, thread: ThreadIndex) -> bool {
+        !view.is_buffer(thread) && !view.operation(thread).kind.is_access()
+    }
+
+    /// Takes in what has become of the last decision.
+    fn settle(&mut self, view: &View<'_>) {
+        let Some(last) = view.last.filter(|_| self.begun) else {
+            return;
+        };
+        let Some(progress) = self.progress.get_mut(last.thread.position()) else {
+            return;
+        };
+        match self.executes.take() {
+            Some(_) => {
+                progress.counted += 1;
+                progress.accesses = 0;
+            }
+            None => progress.accesses += last.events,
+        }
+    }
+
+    /// The points of a thread that are still to come in the block that it is in.
+    fn open(&self, thread: ThreadIndex) -> impl Iterator<Item = (usize, &'a Preemption)> + '_ {
+        let place = self.threads.get(thread.position());
+        let progress = self.progress.get(thread.position());
+        let all = self.preemptions.iter().enumerate();
+        all.filter(move |(number, point)| {
+            !self.done[*number]
+                && Some(&point.thread) == place
+                && progress.is_some_and(|progress| progress.counted == point.number)
+        })
     }
 
     /// Whom the thread gives way to here, if it does.
     fn instead(&mut self, view: &View<'_>, thread: ThreadIndex) -> Option<ThreadIndex> {
-        let path = self.threads.get(thread.position())?;
-        let counted = self.counted[thread.position()];
-        let stands_before = self.counts(view, thread);
-        let here = |preemption: &Preemption| {
-            preemption.thread == *path
-                && match preemption.after {
-                    true => preemption.number + 1 == counted,
-                    false => stands_before && preemption.number == counted,
-                }
+        let accesses = self.progress.get(thread.position())?.accesses;
+        let stands_before = Self::counts(view, thread);
+        let here = |point: &Preemption| match point.accesses {
+            Some(number) => number == accesses,
+            None => stands_before,
         };
-        let open = self.preemptions.iter().zip(&mut self.done);
-        for (preemption, done) in open {
-            if *done || !here(preemption) {
-                continue;
-            }
-            let to = self.threads.iter().position(|path| *path == preemption.to);
-            let to = to.map(|position| ThreadIndex(position as u32));
-            if let Some(to) = to.filter(|&to| view.is_enabled(to)) {
-                *done = true;
-                return Some(to);
-            }
+        let target = |point: &Preemption| {
+            let to = self.threads.iter().position(|path| *path == point.to)?;
+            let to = ThreadIndex(to as u32);
+            view.is_enabled(to).then_some(to)
+        };
+        let found = {
+            let mut open = self.open(thread).filter(|(_, point)| here(point));
+            open.find_map(|(number, point)| Some((number, target(point)?)))
+        };
+        let (number, to) = found?;
+        self.done[number] = true;
+        Some(to)
+    }
+
+    /// Who goes on if nobody is preempted.
+    fn next(&self, view: &View<'_>) -> ThreadIndex {
+        let goes_on = |thread: ThreadIndex| view.is_enabled(thread) && !view.spins(thread);
+        let running = view.last.map_or(ThreadIndex::MAIN, |last| last.running);
+        let path = match self.turns {
+            Precedence::InOrder => return next_in_turn(view),
+            _ if goes_on(running) => return next_in_turn(view),
+            Precedence::First(path) | Precedence::Last(path) => path,
+        };
+        let one = self.threads.iter().position(|thread| thread == path);
+        let Some(one) = one.map(|position| ThreadIndex(position as u32)) else {
+            return next_in_turn(view);
+        };
+        if matches!(self.turns, Precedence::First(_)) {
+            return match goes_on(one) && view.any_buffer().is_none() {
+                true => one,
+                false => next_in_turn(view),
+            };
         }
-        None
+        let others = view.enabled.iter().copied().filter(|&other| other != one);
+        let others: Vec<ThreadIndex> = others.collect();
+        match others.iter().any(|&other| !view.spins(other)) {
+            true => next_in_turn(&View {
+                enabled: &others,
+                ..*view
+            }),
+            false => next_in_turn(view),
+        }
+    }
+
+    /// How many accesses the thread can make up to its next point.
+    fn distance(&self, thread: ThreadIndex) -> u64 {
+        let made = self.progress.get(thread.position());
+        let made = made.map_or(0, |progress| progress.accesses);
+        let points = self.open(thread).filter_map(|(_, point)| point.accesses);
+        let ahead = points.filter_map(|number| number.checked_sub(made));
+        ahead.filter(|&ahead| ahead > 0).min().unwrap_or(STUBBORN)
     }
 }
 
@@ -101,18 +214,17 @@ impl Strategy for Preempting<'_> {
         let position = thread.position();
         if self.threads.len() <= position {
             self.threads.resize(position + 1, ThreadPath::MAIN);
-            self.counted.resize(position + 1, 0);
         }
         self.threads[position] = path.clone();
-        self.counted[position] = 0;
+        // Whoever resumes knows how far each has come.
+        let known = self.progress.len().max(position + 1);
+        self.progress.resize(known, Progress::default());
     }
 
     fn decide(&mut self, view: &View<'_>) -> Decision {
+        self.settle(view);
         self.begun = true;
-        if let Some(thread) = self.executes.take() {
-            self.counted[thread.position()] += 1;
-        }
-        let mut thread = next_in_turn(view);
+        let mut thread = self.next(view);
         // Who goes on instead may stand at a point of its own.
         for _ in 0..self.preemptions.len() {
             match self.instead(view, thread) {
@@ -120,16 +232,29 @@ impl Strategy for Preempting<'_> {
                 None => break,
             }
         }
-        self.executes = self.counts(view, thread).then_some(thread);
-        Decision::Run(match self.accesses {
-            true => Grant::once(thread),
-            false => Grant::accesses(view, thread, STUBBORN),
-        })
+        self.executes = Self::counts(view, thread).then_some(thread);
+        let most = self.distance(thread).min(STUBBORN);
+        Decision::Run(Grant::accesses(view, thread, most))
     }
 
     /// Events that nobody asks about cannot be counted.
     fn is_asked_alone(&self) -> bool {
         self.begun
+    }
+
+    fn position(&self) -> Option<Position> {
+        let counted = self.progress.iter().map(|progress| progress.counted);
+        let counted = counted.sum::<u64>() + u64::from(self.executes.is_some());
+        let position = Position(u32::try_from(counted).ok()?);
+        let is_before = position < first_turn(self.preemptions) && !self.done.contains(&true);
+        is_before.then_some(position)
+    }
+
+    fn memory(&self) -> Vec<u64> {
+        let executes = self.executes.map_or(0, |thread| u64::from(thread.0) + 1);
+        let progress = self.progress.iter();
+        let progress = progress.flat_map(|progress| [progress.counted, progress.accesses]);
+        [executes].into_iter().chain(progress).collect()
     }
 
     fn choose(&mut self, _: ThreadIndex, _: ChoiceKind, _: u32) -> u32 {
@@ -141,24 +266,135 @@ impl Strategy for Preempting<'_> {
 mod tests {
     use super::*;
     use crate::machine::{lost_update, run};
-    use alloc::vec;
+    use crate::{Plan, Rule};
+    use alloc::{boxed::Box, vec};
+
+    fn children() -> [ThreadPath; 2] {
+        [1, 2].map(|child| ThreadPath::MAIN.child(child))
+    }
+
+    fn point(number: u64, accesses: Option<u64>, turn: u32) -> Preemption {
+        let [thread, to] = children();
+        Preemption {
+            thread,
+            number,
+            accesses,
+            to,
+            turn,
+        }
+    }
 
     #[test]
     fn a_point_that_nobody_comes_to_changes_nothing() {
         let program = lost_update();
-        let [one, two] = [1, 2].map(|child| ThreadPath::MAIN.child(child));
-        let never = vec![Preemption {
-            thread: one,
-            number: 1_000,
-            after: false,
-            to: two,
-        }];
-        let plain = run(&program, &mut Preempting::new(&[], false))
+        let never = vec![point(1_000, None, 1_000), point(0, Some(1_000), 0)];
+        let plain = run(&program, &mut Preempting::new(&[], &Precedence::InOrder))
             .machine
             .trace;
-        let same = run(&program, &mut Preempting::new(&never, false))
+        let same = run(&program, &mut Preempting::new(&never, &Precedence::InOrder))
             .machine
             .trace;
         assert_eq!(plain, same);
+    }
+
+    /// Each thread reads and writes; the other comes between the two.
+    #[test]
+    fn between_two_accesses() {
+        let program = lost_update();
+        // Behind its start, and one access.
+        let between = [point(1, Some(1), 1)];
+        let plain = run(&program, &mut Preempting::new(&[], &Precedence::InOrder));
+        let preempted = run(
+            &program,
+            &mut Preempting::new(&between, &Precedence::InOrder),
+        );
+        assert_ne!(plain.machine.trace, preempted.machine.trace);
+        // Main, the first child, the second, the rest of the first, main.
+        let segments = |run: &crate::machine::Run| run.machine.schedule().segments().len();
+        assert_eq!(segments(&plain) + 1, segments(&preempted));
+    }
+
+    #[test]
+    fn one_thread_comes_first_or_last() {
+        let program = lost_update();
+        let [one, two] = children();
+        let order = |turns: &Precedence| {
+            let run = run(&program, &mut Preempting::new(&[], turns));
+            let schedule = run.machine.schedule();
+            let segments = schedule.segments().iter();
+            segments
+                .map(|segment| segment.thread.clone())
+                .collect::<Vec<_>>()
+        };
+        let main = ThreadPath::MAIN;
+        let in_order = order(&Precedence::InOrder);
+        assert_eq!(in_order, [&main, &one, &two, &main].map(Clone::clone));
+        assert_eq!(order(&Precedence::First(one.clone())), in_order);
+        // Main waits for the first before it waits for the last one.
+        let waits_between = [&main, &one, &main, &two, &main].map(Clone::clone);
+        assert_eq!(order(&Precedence::Last(two.clone())), waits_between);
+        let reversed = [&main, &two, &one, &main].map(Clone::clone);
+        assert_eq!(order(&Precedence::First(two)), reversed);
+        assert_eq!(order(&Precedence::Last(one)), reversed);
+    }
+
+    /// Takes over from another strategy at the first decision at which that is further
+    /// than this.
+    struct Relay<'p> {
+        now: Box<dyn Strategy + 'p>,
+        then: Option<(&'p Plan, Position)>,
+        threads: Vec<(ThreadIndex, ThreadPath)>,
+    }
+
+    impl Strategy for Relay<'_> {
+        fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
+            self.threads.push((thread, path.clone()));
+            self.now.thread_started(thread, path);
+        }
+
+        fn decide(&mut self, view: &View<'_>) -> Decision {
+            let here = |then: &mut (&Plan, Position)| self.now.position() >= Some(then.1);
+            if let Some((plan, at)) = self.then.take_if(here) {
+                self.now = plan.resume(0, at, &self.now.memory());
+                for (thread, path) in &self.threads {
+                    self.now.thread_started(*thread, path);
+                }
+            }
+            self.now.decide(view)
+        }
+
+        fn is_asked_alone(&self) -> bool {
+            self.now.is_asked_alone()
+        }
+
+        fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
+            self.now.choose(thread, kind, options)
+        }
+    }
+
+    #[test]
+    fn a_run_can_begin_in_the_middle_of_another() {
+        let program = lost_update();
+        let plan = |points: Vec<Preemption>| {
+            let turns = Precedence::InOrder;
+            Plan::new(Rule::Preempting { points, turns })
+        };
+        let later = plan(vec![point(9, None, 1_000)]);
+        for (number, accesses, turn) in
+            [(1, Some(0), 1), (1, Some(1), 1), (1, None, 1), (2, None, 2)]
+        {
+            let other = plan(vec![point(number, accesses, turn)]);
+            let whole = run(&program, &mut *other.strategy(0)).machine.trace;
+            for at in (0..turn).map(Position) {
+                assert!(later.agrees(&other, at));
+                let mut relay = Relay {
+                    now: later.strategy(0),
+                    then: Some((&other, at)),
+                    threads: Vec::new(),
+                };
+                assert_eq!(run(&program, &mut relay).machine.trace, whole);
+            }
+            assert!(!later.agrees(&other, Position(turn)));
+        }
     }
 }

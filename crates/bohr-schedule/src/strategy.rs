@@ -1,5 +1,6 @@
 //! What the runtime asks and what a strategy answers.
 
+use alloc::vec::Vec;
 use bohr_event::{ChoiceKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 use serde::{Deserialize, Serialize};
 
@@ -270,6 +271,11 @@ pub trait Strategy {
     /// another plan may go on from here.
     fn position(&self) -> Option<Position> {
         None
+    }
+
+    /// What a strategy has to know of the turns so far that goes on from here.
+    fn memory(&self) -> Vec<u64> {
+        Vec::new()
     }
 
     /// `thread`, which is executing, asks which of `options` outcomes its

@@ -6,7 +6,7 @@ use bohr_program::SiteNumber;
 use bohr_reduce::dependence::Dependences;
 use bohr_reduce::footprint::Footprints;
 use bohr_reduce::{Chains, Execution};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 /// An execution whose events have sites.
@@ -38,28 +38,35 @@ pub enum Moment {
 /// Which events matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relevant {
-    /// By event.
-    events: Vec<bool>,
+    /// By event: the fewest dependences that lead from it to a moment.
+    distances: Vec<Option<u32>>,
 }
 
 impl Relevant {
     /// Whether an event does.
     #[must_use]
     pub fn has(&self, event: u32) -> bool {
-        self.events.get(event as usize).copied().unwrap_or(false)
+        self.distance(event).is_some()
+    }
+
+    /// The fewest dependences that lead from an event to a moment in question; `None`
+    /// if none do.
+    #[must_use]
+    pub fn distance(&self, event: u32) -> Option<u32> {
+        self.distances.get(event as usize).copied().flatten()
     }
 
     /// How many do.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.events.iter().filter(|relevant| **relevant).count() as u64
+        self.iter().count() as u64
     }
 
     /// Those that do, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..)
-            .zip(&self.events)
-            .filter(|one| *one.1)
+            .zip(&self.distances)
+            .filter(|one| one.1.is_some())
             .map(|one| one.0)
     }
 }
@@ -75,8 +82,9 @@ pub fn slice<I: AsRef<[Influence]>>(
     let steps = trace.execution.steps;
     let edges = Edges::new(trace.execution);
     let mut search = Search {
-        relevant: vec![false; steps.len()],
-        waiting: Vec::new(),
+        distances: vec![None; steps.len()],
+        distance: 0,
+        waiting: VecDeque::new(),
         visits: Visits::new(trace),
         from: trace.from,
         deciding: HashMap::new(),
@@ -94,7 +102,9 @@ pub fn slice<I: AsRef<[Influence]>>(
             }
         }
     }
-    while let Some(event) = search.waiting.pop() {
+    // Those that are nearer come first, so that every distance is the shortest.
+    while let Some(event) = search.waiting.pop_front() {
+        search.distance = search.distances[event as usize].unwrap_or_default() + 1;
         edges.of(event).for_each(|earlier| search.add(earlier));
         let step = &steps[event as usize];
         // Beginning and end of a thread are no instructions of it.
@@ -105,14 +115,16 @@ pub fn slice<I: AsRef<[Influence]>>(
         search.influence(step.thread, event, site, &influences);
     }
     Relevant {
-        events: search.relevant,
+        distances: search.distances,
     }
 }
 
 /// A search under way.
 struct Search {
-    relevant: Vec<bool>,
-    waiting: Vec<u32>,
+    distances: Vec<Option<u32>>,
+    /// Of what is added now.
+    distance: u32,
+    waiting: VecDeque<u32>,
     visits: Visits,
     from: u32,
     /// By site: what decides about it.
@@ -145,8 +157,10 @@ impl Deciding {
 
 impl Search {
     fn add(&mut self, event: u32) {
-        if event >= self.from && !std::mem::replace(&mut self.relevant[event as usize], true) {
-            self.waiting.push(event);
+        let known = &mut self.distances[event as usize];
+        if event >= self.from && known.is_none() {
+            *known = Some(self.distance);
+            self.waiting.push_back(event);
         }
     }
 

@@ -159,7 +159,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
-fn memory_model() -> impl TypedValueParser<Value = MemoryModel> {
+pub fn memory_model() -> impl TypedValueParser<Value = MemoryModel> {
     PossibleValuesParser::new(MemoryModel::ALL.map(MemoryModel::name))
         .try_map(|name| name.parse::<MemoryModel>())
 }

@@ -1,5 +1,6 @@
 //! `bohr core`: what a core file tells of a failure that nobody has recorded.
 
+mod anonymising;
 mod comparing;
 mod files;
 mod likeness;
@@ -7,11 +8,12 @@ mod report;
 mod reproduce;
 mod text;
 
-use crate::control::duration;
+use crate::control::{duration, memory_model};
 use crate::outcome::{Failure, Outcome};
 use bohr_dump::{Dump, Loaded, loaded, unpack};
-use bohr_event::{Diagnosis, Fault};
+use bohr_event::{Diagnosis, Fault, MemoryModel};
 use bohr_explore::likeness::Likeness;
+use bohr_explore::{ExploreError, write_whole};
 use files::Files;
 use report::Report;
 use serde::Serialize;
@@ -30,6 +32,7 @@ Examples:
   bohr core core.1234
   bohr core core.1234.zst --program build/server --json
   bohr core core.1234 --against good.core
+  bohr core anonymise core.1234 -o for-others.core
   bohr core core.1234 --program build/server -o server.bohr -- --port 0
   bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
@@ -38,9 +41,13 @@ Reads cores as the kernel and systemd leave them, packed or not, also such that
 were cut off. The program and its libraries are looked for where they were
 mapped from; separate debug files by build id under /usr/lib/debug and beside
 the program. Exit codes: 0 done, 1 the failure was reproduced, 2 bohr could not do it.")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// The core file; packed by zstd, lz4 or gzip, or not at all.
-    core: PathBuf,
+    #[arg(required = true)]
+    core: Option<PathBuf>,
     /// The program that left it, if it is not where it was.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -61,6 +68,9 @@ pub struct Args {
     /// By what the search is guided.
     #[arg(long, value_enum, default_value = "temporal")]
     guide: reproduce::Guide,
+    /// By what the good run is aligned with the failure.
+    #[arg(long, value_enum, default_value = "index")]
+    align: reproduce::Align,
     /// Where threads may be preempted.
     #[arg(
         long,
@@ -72,18 +82,32 @@ pub struct Args {
     /// Most preemptions of a run.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=2))]
     preemptions: u32,
+    /// When stores become visible to other threads: sc (at once), tso or pso (from
+    /// store buffers).
+    #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory_model())]
+    model: MemoryModel,
     /// Give the search up after this time, as in 25s or 10m.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     time: Duration,
     /// File that the program reads as its standard input.
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Write what was found on the way here, as a page for a browser, reproduced or not.
+    #[arg(long, value_name = "FILE", requires = "output")]
+    html: Option<PathBuf>,
     /// One object on standard output; docs/json/core.md tells its fields.
     #[arg(long)]
     json: bool,
     /// The program's arguments.
     #[arg(last = true, value_name = "ARGS", requires = "output")]
     arguments: Vec<OsString>,
+}
+
+/// What else can be done with a core.
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Write the core without its values, for others to look at.
+    Anonymise(anonymising::Args),
 }
 
 /// A file that cannot be read.
@@ -101,32 +125,46 @@ impl Diagnosis for Unreadable {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    let core = match (&args.action, &args.core) {
+        (Some(Action::Anonymise(args)), _) => return anonymising::run(args),
+        (None, Some(core)) => core,
+        (None, None) => return Ok(ExitCode::SUCCESS),
+    };
     let program = args.program.as_deref();
     if let (Some(output), Some(program)) = (&args.output, program) {
-        return reproduced(args, output, program);
+        return reproduced(args, core, output, program);
     }
     match &args.against {
         Some(other) => {
-            let comparison = comparing::compare(&args.core, other, program)?;
+            let comparison = comparing::compare(core, other, program)?;
             tell(args, &comparison, comparing::text);
         }
-        None => tell(args, &examine(&args.core, program)?, text::text),
+        None => tell(args, &examine(core, program)?, text::text),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn reproduced(args: &Args, output: &Path, program: &Path) -> Outcome {
+fn reproduced(args: &Args, core: &Path, output: &Path, program: &Path) -> Outcome {
     let told = reproduce::reproduce(&reproduce::Request {
-        core: &args.core,
+        core,
         program,
         arguments: &args.arguments,
         input: args.input.as_deref(),
         guide: args.guide,
+        align: args.align,
         points: args.preempt,
         preemptions: args.preemptions,
+        model: args.model,
         time: args.time,
         output,
     })?;
+    if let Some(path) = &args.html {
+        let page = reproduce::page(&told).as_html();
+        write_whole(path, page.as_bytes()).map_err(|source| ExploreError::File {
+            path: path.clone(),
+            source,
+        })?;
+    }
     tell(args, &told, reproduce::text);
     Ok(ExitCode::from(u8::from(told.reproduced)))
 }
@@ -148,6 +186,11 @@ fn opened<R>(
     action: impl FnOnce(&Dump<'_>, &[Loaded<'_>], &Files) -> R,
 ) -> Result<R, Failure> {
     opened_bytes(&read(core)?, program, action)
+}
+
+/// The bytes of a core, unpacked.
+fn unpacked(core: &Path) -> Result<Vec<u8>, Failure> {
+    Ok(unpack(&read(core)?, LARGEST)?.into_owned())
 }
 
 /// The same of the bytes of a core.

@@ -176,6 +176,91 @@ fn a_core_becomes_a_schedule_that_fails_like_it() {
     folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
     let plain = reproduce(&["--guide", "none"])["tries"].as_u64();
     assert!(plain > Some(2 * guided), "{plain:?} against {guided}");
+    let sliced = reproduce(&["--guide", "dependence"]);
+    assert!(sliced["tries"].as_u64() <= Some(3), "{sliced}");
+    assert!(sliced["sliced"].as_u64() > Some(0), "{sliced}");
+}
+
+/// A core without values serves as well.
+#[test]
+fn a_core_for_others_to_look_at() {
+    let folder = Folder::empty();
+    folder.build("reset_flag", &["--production", "-O2"]);
+    crash(&folder, "secret-argument");
+    let hidden = ["core", "anonymise", "left.core", "-o", "hidden.core"];
+    folder.bohr(&hidden).expect(0);
+    let has = |core: &str| {
+        let bytes = std::fs::read(folder.path(core)).expect("a core");
+        bytes.windows(15).any(|part| part == b"secret-argument")
+    };
+    assert!(has("left.core"));
+    assert!(!has("hidden.core"));
+    let words = ["core", "hidden.core", "--program", "./program", "--json"];
+    let told = folder
+        .bohr(&[&words[..], &["-o", "bug"]].concat())
+        .expect(1)
+        .json();
+    assert_eq!(told["thread"], "0:1");
+    assert_eq!(told["critical"][0]["path"], "is_null");
+    assert!(told["tries"].as_u64() <= Some(3), "{told}");
+}
+
+/// A hang is about the locks that the thread holds and waits for.
+#[test]
+fn a_core_of_a_deadlock_becomes_a_schedule() {
+    let folder = Folder::empty();
+    folder.build("two_bugs", &["--production", "-O2"]);
+    crash(&folder, "hang");
+    let words = [
+        "core",
+        "left.core",
+        "--program",
+        "./program",
+        "--json",
+        "-o",
+        "bug",
+        "--",
+        "hang",
+    ];
+    let told = folder.bohr(&words).expect(1).json();
+    let critical = told["critical"].as_array().expect("a list").iter();
+    let waited = critical.filter(|one| one["failing"] == "waited for");
+    assert_eq!(waited.count(), 1, "{told}");
+    assert!(told["tries"].as_u64() <= Some(5), "{told}");
+    folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
+}
+
+/// By counted blocks the good run is compared one iteration too late, where the flag is
+/// as it was in the core: what an index is for.
+#[test]
+fn counting_blocks_misses_what_the_index_tells() {
+    let folder = Folder::empty();
+    folder.build("reset_flag", &["--production=count", "-O2"]);
+    crash(&folder, "");
+    let words = ["core", "left.core", "--program", "./program", "--json"];
+    let words = [&words[..], &["-o", "bug"]].concat();
+    let counted = [&words[..], &["--align", "count"]].concat();
+    let told = folder.bohr(&counted).expect(0).json();
+    assert!(told["blocks"].as_u64() > Some(10), "{told}");
+    assert_eq!(told["alignment"], "exact");
+    let critical = told["critical"].as_array().expect("a list").iter();
+    assert_eq!(
+        critical.filter(|one| one["path"] == "is_null").count(),
+        0,
+        "{told}"
+    );
+    let paged = [&counted[..], &["--html", "page.html"]].concat();
+    folder.bohr(&paged).expect(0);
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("a page");
+    assert!(page.contains("not reproduced in"), "{page}");
+    assert!(page.contains("iteration 3 of the loop at"), "{page}");
+    let told = folder.bohr(&words).expect(1).json();
+    assert_eq!(told["critical"][0]["path"], "is_null");
+    // Somebody has to have counted.
+    folder.build("reset_flag", &["--production", "-O2"]);
+    crash(&folder, "");
+    let messages = folder.bohr(&counted).expect(2).messages();
+    assert!(messages.contains("--production=count"), "{messages}");
 }
 
 /// A core of a build without marks is refused, with what can be done.

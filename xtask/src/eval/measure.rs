@@ -71,6 +71,9 @@ pub struct Measured {
     /// What `bohr solve --json` printed of a recorded failure, by the way of solving.
     #[serde(default)]
     pub solved: Option<Value>,
+    /// What became of a core, by what was measured.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dumped: BTreeMap<String, Value>,
     /// Runs of the fixed twin, all of them good.
     pub twin_runs: Option<u64>,
     /// What went wrong, by part.

@@ -54,8 +54,8 @@ pub(crate) fn run(tool: Tool, arguments: &[OsString]) -> Result<ExitCode, BuildE
         keep_command(tool, &expanded);
     }
     let mut command = Command::new(clang);
-    if for_production {
-        command.env(production::VARIABLE, "1");
+    if let Some(value) = for_production {
+        command.env(production::VARIABLE, value);
     }
     let linker = linker_of(&request);
     let quiet = request.fat_objects || linker.is_some();

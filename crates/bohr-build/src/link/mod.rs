@@ -59,8 +59,12 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     if output.status.success() {
         let path = request.output.clone();
         match add_bundle(request, &linker, &trace.inputs) {
-            Ok(Some(bundle)) if production::is_wanted() => production::replace(&path, &bundle)?,
-            Ok(_) => {}
+            Ok(Some(bundle)) => {
+                if let Some(profile) = production::wanted() {
+                    production::replace(&path, profile, &bundle)?;
+                }
+            }
+            Ok(None) => {}
             Err(error) => warn(&error),
         }
     }

@@ -1,4 +1,4 @@
-//! `--production`: what is written at the asked-for path is the program's profile
+//! `--production`, or `--production=count` with a counter of blocks: what is written at the asked-for path is the program's profile
 //! for production, made from its bundle, with the same bundle attached.
 
 use crate::cache::{Cache, Profile, copy_program};
@@ -13,25 +13,33 @@ use std::path::Path;
 /// not one's own.
 pub(crate) const VARIABLE: &str = "BOHR_PRODUCTION";
 
-/// The option that asks for it.
-const OPTION: &str = "--production";
+/// What the variable says if blocks are to be counted.
+const COUNT: &str = "count";
 
-/// Whether programs are to be made for production.
-pub(crate) fn is_wanted() -> bool {
-    env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0")
+/// The options that ask for it, and what they make of the variable.
+const OPTIONS: [(&str, &str); 2] = [("--production", "1"), ("--production=count", COUNT)];
+
+/// As what programs are to be made for production, if they are.
+pub(crate) fn wanted() -> Option<Profile> {
+    let value = env::var_os(VARIABLE)?;
+    match value.to_str() {
+        Some("" | "0") => None,
+        Some(COUNT) => Some(Profile::CountedProduction),
+        _ => Some(Profile::Production),
+    }
 }
 
-/// Arguments without the option, and whether it was among them.
-pub(crate) fn option(arguments: &[OsString]) -> (Vec<OsString>, bool) {
-    let others = arguments.iter().filter(|word| *word != OPTION);
-    let others: Vec<OsString> = others.cloned().collect();
-    let found = others.len() < arguments.len();
-    (others, found)
+/// Arguments without the option, and the variable's value if it was among them.
+pub(crate) fn option(arguments: &[OsString]) -> (Vec<OsString>, Option<&'static str>) {
+    let asked = |word: &OsString| OPTIONS.iter().find(|(option, _)| word == option);
+    let value = arguments.iter().rev().find_map(asked);
+    let others = arguments.iter().filter(|word| asked(word).is_none());
+    (others.cloned().collect(), value.map(|(_, value)| *value))
 }
 
 /// Replaces a program that has its bundle.
-pub(super) fn replace(path: &Path, bundle: &[u8]) -> Result<(), BuildError> {
-    let paths = Cache::open()?.profile(path, Profile::Production)?;
+pub(super) fn replace(path: &Path, profile: Profile, bundle: &[u8]) -> Result<(), BuildError> {
+    let paths = Cache::open()?.profile(path, profile)?;
     let made = &paths.executable;
     let program = fs::read(made).map_err(BuildError::file("read", made))?;
     let attachment = attach(&program, bundle).map_err(BuildError::bundle(made))?;
@@ -50,10 +58,12 @@ mod tests {
 
     #[test]
     fn the_option_is_not_the_compilers() {
-        let words = ["-O2", "--production", "a.c"].map(OsString::from);
-        let (others, found) = option(&words);
-        assert!(found);
-        assert_eq!(others, ["-O2", "a.c"].map(OsString::from));
-        assert!(!option(&others).1);
+        for (word, value) in OPTIONS {
+            let words = ["-O2", word, "a.c"].map(OsString::from);
+            let (others, found) = option(&words);
+            assert_eq!(found, Some(value));
+            assert_eq!(others, ["-O2", "a.c"].map(OsString::from));
+            assert_eq!(option(&others).1, None);
+        }
     }
 }

@@ -30,8 +30,8 @@ pub(crate) fn cargo(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let (arguments, for_production) = production::option(arguments);
     command.args(arguments);
-    if for_production {
-        command.env(production::VARIABLE, "1");
+    if let Some(value) = for_production {
+        command.env(production::VARIABLE, value);
     }
     if let Some(users) = users_wrapper().filter(|users| *users != wrapper.as_os_str()) {
         command.env(USER_WRAPPER, users);

@@ -82,10 +82,7 @@ fn describe_version(mut command: Command) -> Result<ExitCode, BuildError> {
         "bohr: {}, bundles of format {}{}\n",
         env!("CARGO_PKG_VERSION"),
         FormatVersion::CURRENT,
-        match production::is_wanted() {
-            true => ", for production",
-            false => "",
-        }
+        production::wanted().map_or_else(String::new, |profile| format!(", for {profile}"))
     );
     text.extend_from_slice(own.as_bytes());
     // cargo reports an answer that did not arrive.

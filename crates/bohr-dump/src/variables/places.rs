@@ -15,6 +15,9 @@ pub struct Call {
     pub file: Option<String>,
     /// The line, from 1 on.
     pub line: Option<u32>,
+    /// The column, from 1 on.
+    #[serde(skip)]
+    pub column: Option<u32>,
     /// It has no frame of its own: it was inlined into the next one.
     pub inlined: bool,
 }
@@ -32,7 +35,8 @@ pub fn calls(lines: &addr2line::Context<Bytes<'_>>, address: u64) -> Vec<Call> {
         calls.push(Call {
             function: name,
             file: location.as_ref().and_then(|at| at.file).map(String::from),
-            line: location.and_then(|at| at.line),
+            line: location.as_ref().and_then(|at| at.line),
+            column: location.and_then(|at| at.column),
             inlined: true,
         });
     }

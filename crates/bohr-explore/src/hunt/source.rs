@@ -55,6 +55,8 @@ pub(super) struct Lessons {
 
 pub(super) struct Searching {
     strategy: StrategyName,
+    /// Whether all is planned: there is nothing to learn from events.
+    is_planned: bool,
     search: Box<dyn Search + Send>,
     /// Made and not handed out.
     plans: VecDeque<Plan>,
@@ -66,10 +68,12 @@ pub(super) struct Searching {
 
 impl Source {
     pub fn new(strategy: StrategyName, seed: u64, listed: Option<Vec<Plan>>) -> Source {
+        let is_planned = listed.is_some();
         let listed = listed.map(|plans| Box::new(Listed::new(plans)) as Box<dyn Search + Send>);
         match listed.or_else(|| strategy.search(seed)) {
             Some(search) => Source::Search(Searching {
                 strategy,
+                is_planned,
                 search,
                 plans: VecDeque::new(),
                 outstanding: 0,
@@ -92,6 +96,7 @@ impl Source {
     pub fn has_lesson(&self, batch: u64) -> bool {
         match self {
             Source::Rule(_) => true,
+            Source::Search(searching) if searching.is_planned => false,
             Source::Search(_) => batch.is_power_of_two() || batch.is_multiple_of(SEARCHED),
         }
     }

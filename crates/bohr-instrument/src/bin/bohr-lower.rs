@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: bohr-lower PROGRAM DIRECTORY \
-    [--profile control|path|order|alignment|production] [--hook shared|all] [--plain]";
+    [--profile control|path|order|alignment|production|production-count] [--hook shared|all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
@@ -62,6 +62,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
                 Some("order") => hooks = HookChoice::Order,
                 Some("alignment") => hooks = HookChoice::Points,
                 Some("production") => hooks = HookChoice::Production,
+                Some("production-count") => hooks = HookChoice::CountedProduction,
                 other => {
                     return Err(format!(
                         "there is no profile {other:?}; there are: control, path, order, alignment, \

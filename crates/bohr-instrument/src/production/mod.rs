@@ -1,8 +1,10 @@
 //! What a program carries in production, so that a core of it can be read to the
 //! block and to the iteration: marks that lead from addresses to blocks of the
 //! model ([`probes`]), counters of those loops whose iterations nothing else
-//! tells ([`counters`]), and the names of threads ([`threads`]).
+//! tells ([`counters`]), and the names of threads ([`threads`]). Whoever asks for it
+//! has the blocks of each thread counted as well ([`blocks`]).
 
+mod blocks;
 pub mod counters;
 pub(crate) mod probes;
 pub mod threads;
@@ -30,9 +32,13 @@ pub fn insert<'ctx>(
     module: &Module<'ctx>,
     program: &Program,
     mut numbered: Numbered,
+    counts_blocks: bool,
 ) -> Added {
     let mut added = Added::default();
     counters::insert(context, module, program, &mut numbered, &mut added);
     probes::insert(context, module, program, &mut numbered, &mut added);
+    if counts_blocks {
+        blocks::insert(context, module, program, &mut numbered);
+    }
     added
 }

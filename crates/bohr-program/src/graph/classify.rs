@@ -129,8 +129,8 @@ impl Nestings {
         &self.of[block.index()]
     }
 
-    /// What the loop as a whole nests in: the dependences of its predicate
-    /// without those on branches inside the loop.
+    /// What the loop as a whole nests in: the dependences of its header without
+    /// those on branches inside the loop.
     #[must_use]
     pub fn around(&self, number: LoopNumber) -> &Nesting {
         &self.around[number]
@@ -170,7 +170,7 @@ impl Classifier<'_> {
 
     fn around(&mut self, number: LoopNumber) -> Nesting {
         let shape = self.loops.get(number);
-        let dependence = self.dependence.of(self.predicates[number]);
+        let dependence = self.dependence.of(shape.header);
         let outside = dependence
             .iter()
             .copied()

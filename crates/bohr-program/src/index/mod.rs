@@ -11,13 +11,14 @@
 //! calls of one function in one region would pass for each other; a loop is one
 //! entry with its iteration and not as many entries as it has had iterations; a
 //! place behind a predicate at the bottom of its loop nests in no outcome of it
-//! during the first iteration.
+//! during the first iteration; branches inside a loop that cannot be put together
+//! nest in its iteration, if nothing closer encloses them all.
 
 mod points;
 mod route;
 
-pub use points::{PointNumber, Points};
-pub use route::{Route, Step, StepKind, route};
+pub use points::{BLOCK_COUNTER, PointNumber, Points};
+pub use route::{Route, Step, StepKind, counted, route};
 
 use crate::flow::FunctionFlow;
 use crate::graph::{Edge, LoopNumber, Nesting};
@@ -143,18 +144,6 @@ impl Index {
     pub fn is_empty(&self) -> bool {
         self.levels.is_empty()
     }
-
-    /// Whether it names one place of an execution only: every iteration is known,
-    /// and no branches were left out.
-    #[must_use]
-    pub fn is_exact(&self) -> bool {
-        let mut entries = self.levels.iter().flat_map(|level| &level.entries);
-        entries.all(|entry| match entry {
-            Entry::Method { .. } => true,
-            Entry::Iteration { count, .. } => count.is_some(),
-            Entry::Branch { skips, .. } => !skips,
-        })
-    }
 }
 
 /// What a place nests in, within its function.
@@ -202,8 +191,9 @@ fn nested_in(flow: &FunctionFlow, place: &Activation) -> Vec<Entry> {
                     decided: behind,
                 });
                 // From here on it is about the loop as a whole.
-                block = flow.loops.get(number).header;
-                flow.nestings.around(number).clone()
+                let shape = flow.loops.get(number);
+                block = shape.header;
+                in_iterations(flow, flow.nestings.around(number), block, shape.parent)
             }
         };
     }
@@ -211,21 +201,41 @@ fn nested_in(flow: &FunctionFlow, place: &Activation) -> Vec<Entry> {
     entries
 }
 
-/// What a block nests in. A block that runs in the first iteration whatever the
-/// predicate at the bottom of its loop will say nests in an iteration, and not in
-/// an outcome of that predicate.
+/// What a block nests in.
 fn of_block(flow: &FunctionFlow, block: BlockNumber) -> Nesting {
-    let nesting = flow.nestings.of(block);
-    if let Nesting::One(edge) = nesting
-        && let Some(number) = loop_decided_by(flow, edge.from, block)
-        && (edge.from == block || !flow.dominators.dominates(edge.from, block))
-    {
-        return Nesting::Loop {
+    let around = flow.loops.innermost(block);
+    in_iterations(flow, flow.nestings.of(block), block, around)
+}
+
+/// What a block, or the loop that it is the header of, nests in, given the innermost
+/// loop around it. What runs in the first iteration whatever the predicate at the
+/// bottom of its loop will say nests in an iteration, and not in an outcome of that
+/// predicate; nor can an iteration be left out where branches are.
+fn in_iterations(
+    flow: &FunctionFlow,
+    nesting: &Nesting,
+    block: BlockNumber,
+    around: Option<LoopNumber>,
+) -> Nesting {
+    let number = match nesting {
+        Nesting::One(edge)
+            if edge.from == block || !flow.dominators.dominates(edge.from, block) =>
+        {
+            loop_decided_by(flow, edge.from, block)
+        }
+        Nesting::NotAggregatable { ancestor, .. } => around.filter(|&number| {
+            let shape = flow.loops.get(number);
+            !ancestor.is_some_and(|edge| shape.contains(edge.from))
+        }),
+        _ => None,
+    };
+    match number {
+        Some(number) => Nesting::Loop {
             number,
-            predicate: edge.from,
-        };
+            predicate: flow.loops.predicate(number, &flow.graph, &flow.dominators),
+        },
+        None => nesting.clone(),
     }
-    nesting.clone()
 }
 
 /// The loop around a block whose predicate this branch is.

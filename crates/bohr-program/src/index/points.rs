@@ -10,6 +10,10 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PointNumber(pub u32);
 
+/// The variable of each thread that counts the blocks that it has begun, in programs
+/// that were built so.
+pub const BLOCK_COUNTER: &str = "__bohr_blocks";
+
 /// The points of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Points {

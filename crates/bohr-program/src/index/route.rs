@@ -7,7 +7,7 @@
 //! that the index is in. That covers both cases of the rule, and those in which
 //! entries are missing; and of branches that count as one, only the last decides.
 
-use super::{Entry, Flows, Index, Level, Points};
+use super::{Activation, Entry, Flows, Index, Level, Points};
 use crate::flow::FunctionFlow;
 use crate::graph::LoopNumber;
 use crate::ids::BlockNumber;
@@ -38,22 +38,44 @@ pub fn route(flows: &mut Flows<'_>, points: &Points, index: &Index) -> Route {
         && let Some(flow) = flows.of(last.place.function)
     {
         let maker = Maker::behind(flow, points, last);
-        let place = &last.place;
-        let call = place
-            .call
-            .and_then(|call| points.call(place.function, call));
-        let block = points.block(place.function, place.block);
         steps.push(Step {
             kind: StepKind::Reach {
-                point: call.unwrap_or(block).0,
+                point: point_of(points, &last.place),
             },
-            lost: maker.lost(&[place.block]),
+            lost: maker.lost(&[last.place.block]),
         });
     }
     Route {
         steps,
         first_call: points.first_call().0,
     }
+}
+
+/// The way to the place of an index by counting alone: where the thread comes to it
+/// after it has begun so many blocks. `None` for an index without a place.
+#[must_use]
+pub fn counted(points: &Points, index: &Index, blocks: u64) -> Option<Route> {
+    let place = &index.levels.last()?.place;
+    let step = Step {
+        kind: StepKind::Count {
+            blocks,
+            point: point_of(points, place),
+        },
+        lost: Vec::new(),
+    };
+    Some(Route {
+        steps: vec![step],
+        first_call: points.first_call().0,
+    })
+}
+
+/// The call that a function is in, or its block.
+fn point_of(points: &Points, place: &Activation) -> u32 {
+    let call = place
+        .call
+        .and_then(|call| points.call(place.function, call));
+    let block = points.block(place.function, place.block);
+    call.unwrap_or(block).0
 }
 
 fn entering(

@@ -466,7 +466,8 @@ mod tests {
         fn decide(&mut self, view: &View<'_>) -> Decision {
             let here = |(_, at): &(&Plan, Position)| self.now.position() == Some(*at);
             if let Some((plan, at)) = self.then.take_if(|then| here(then)) {
-                self.now = plan.resume(0, at);
+                let memory = self.now.memory();
+                self.now = plan.resume(0, at, &memory);
                 for (thread, path) in &self.threads {
                     self.now.thread_started(*thread, path);
                 }

@@ -1,9 +1,9 @@
 //! Two cores of one program, compared: what is not as it was in the good one.
 
-use super::{opened, opened_bytes};
+use super::{opened, opened_bytes, unpacked};
 use crate::outcome::Failure;
 use bohr_dump::variables::{Comparison, Information, Sections, Side};
-use bohr_dump::{Dump, Frame, Loaded, Stacks, loaded};
+use bohr_dump::{Dump, Frame, Loaded, Stacks, anonymous, loaded};
 use bohr_event::{Diagnosis, Fault};
 use std::fmt::Write;
 use std::path::Path;
@@ -58,14 +58,19 @@ pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comp
 }
 
 /// Compares a core with the state of another build of the same sources, by the frames
-/// that both have in the program itself.
+/// that both have in the program itself: of the core's thread at that position.
 pub fn compare_states(
-    core: &Path,
-    program: &Path,
+    [core, program]: [&Path; 2],
+    thread: usize,
     state: &[u8],
     state_program: &Path,
 ) -> Result<Comparison, Failure> {
-    opened(core, Some(program), |left, left_objects, _| {
+    let bytes = unpacked(core)?;
+    // What others must not see is not seen on either side.
+    let hidden = anonymous::key(&bytes).map(|key| anonymous::anonymised(state, &key));
+    let hidden = hidden.transpose()?;
+    let state = hidden.as_deref().unwrap_or(state);
+    opened_bytes(&bytes, Some(program), |left, left_objects, _| {
         opened_bytes(state, Some(state_program), |right, right_objects, _| {
             let own = program_of(left, left_objects, core)?;
             let others = program_of(right, right_objects, state_program)?;
@@ -74,8 +79,8 @@ pub fn compare_states(
                 Information::read(&sections[0], own.bias),
                 Information::read(&sections[1], others.bias),
             ];
-            let frames = own_frames(left, left_objects, own, &information[0]);
-            let other_frames = own_frames(right, right_objects, others, &information[1]);
+            let frames = own_frames(left, thread, left_objects, own, &information[0]);
+            let other_frames = own_frames(right, 0, right_objects, others, &information[1]);
             Ok(between(
                 &information,
                 [left, right],
@@ -99,15 +104,16 @@ fn between<'d>(
     Comparison::of(left, right)
 }
 
-/// The frames of the first thread that are in what the program's author wrote.
+/// The frames of a thread that are in what the program's author wrote.
 fn own_frames(
     dump: &Dump<'_>,
+    thread: usize,
     objects: &[Loaded<'_>],
     own: &Loaded<'_>,
     information: &Information<'_>,
 ) -> Vec<Frame> {
     let stacks = Stacks::new(&dump.memory, objects);
-    let frames = stacks.of(&dump.threads[0].registers).into_iter();
+    let frames = stacks.of(&dump.threads[thread].registers).into_iter();
     frames
         .filter(|frame| own.range.contains(&frame.instruction()))
         .filter(|frame| !information.calls(frame).is_empty())

@@ -3,29 +3,37 @@
 
 mod aligned;
 mod index;
+mod locks;
+mod page;
+mod slicing;
 mod text;
+mod told;
 
+pub use page::page;
 pub use text::text;
+pub use told::{CriticalVariable, Reproduced};
 
+use super::comparing::compare_states;
 use super::{likeness, opened, read, report::Report};
 use crate::control::{environment, interruption, model, target};
 use crate::outcome::Failure;
 use aligned::{Aligned, align};
 use bohr_build::{Cache, Profile};
 use bohr_dump::loaded;
-use bohr_dump::position::{Positions, thread};
+use bohr_dump::position::{Positions, blocks, thread};
 use bohr_dump::variables::{Information, Sections};
 use bohr_dump::{Dump, Loaded, Stacks};
-use bohr_event::{Diagnosis, Fault, ThreadPath};
+use bohr_event::control::{Limits, Watch};
+use bohr_event::{Diagnosis, Fault, MemoryModel, ThreadPath};
 use bohr_explore::bug_file::{self, Invocation};
-use bohr_explore::guided::{Critical, Passing, Ranked, Search};
+use bohr_explore::guided::{Critical, Places, Ranked, Search, Try};
 use bohr_explore::hunt::{Budget, Hunt, HuntResult, Shard, hunt};
-use bohr_explore::likeness::Likeness;
-use bohr_explore::{ExploreError, StrategyName, Subject, inspect, write_whole};
+use bohr_explore::likeness::{Ending, Likeness};
+use bohr_explore::{DEFAULT_LIMITS, ExploreError, StrategyName, Subject, inspect, write_whole};
 use bohr_program::Program;
-use bohr_program::index::{Flows, Index};
+use bohr_program::index::{Flows, Index, Points as ProgramPoints, Route, counted, route};
+use bohr_schedule::{Plan, Precedence};
 use clap::ValueEnum;
-use serde::Serialize;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -36,16 +44,29 @@ use std::time::{Duration, Instant};
 pub enum Guide {
     /// Accesses nearest in time to the aligned point first.
     Temporal,
+    /// Those first from which the fewest dependences lead to the aligned point.
+    Dependence,
     /// Nothing: every preemption in the order of the run.
     None,
+}
+
+/// By what the good run is aligned with the failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Align {
+    /// The failure's index: calls, iterations and branches.
+    Index,
+    /// The number of blocks that the thread had begun, in programs that were built with
+    /// --production=count. To compare.
+    Count,
 }
 
 /// Where a thread may be preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Points {
-    /// Where threads begin, before locks are taken and after they are given back.
+    /// Where threads begin, before locks are taken, after they are given back, and
+    /// before atomic accesses.
     Synchronisation,
-    /// Before memory accesses, too.
+    /// Before all other memory accesses, too.
     Accesses,
 }
 
@@ -61,83 +82,19 @@ pub struct Request<'a> {
     pub input: Option<&'a Path>,
     /// By what the search is guided.
     pub guide: Guide,
+    /// By what the good run is aligned.
+    pub align: Align,
     /// Where threads may be preempted.
     pub points: Points,
     /// Most preemptions of a run.
     pub preemptions: u32,
+    /// When stores become visible.
+    pub model: MemoryModel,
     /// How long to search.
     pub time: Duration,
     /// Where the bug goes.
     pub output: &'a Path,
 }
-
-/// What came of it.
-#[derive(Debug, Serialize)]
-pub struct Reproduced {
-    /// Whether a schedule fails like the core.
-    pub reproduced: bool,
-    /// The failure, in words.
-    pub failure: String,
-    /// The thread that failed.
-    pub thread: String,
-    /// `exact`, `closest` or `none`.
-    pub alignment: &'static str,
-    /// The failure's index, from the thread's start inwards.
-    pub index: Vec<String>,
-    /// How many entries it has; a loop counts once.
-    pub index_length: usize,
-    /// Values that were compared.
-    pub variables: u64,
-    /// How many of them differ.
-    pub differences: usize,
-    /// Values that others can reach.
-    pub shared: u64,
-    /// Those of them that differ.
-    pub critical: Vec<CriticalVariable>,
-    /// Accesses to them before the aligned point, the best first.
-    pub ranking: Vec<RankedAccess>,
-    /// Runs up to the one that failed, or all.
-    pub tries: u64,
-    /// Seconds by step.
-    pub seconds_read: f64,
-    /// Comparing.
-    pub seconds_diff: f64,
-    /// Slicing; no slice is made yet.
-    pub seconds_slice: f64,
-    /// Searching.
-    pub seconds_search: f64,
-    /// Where the bug is.
-    pub bug_file: Option<PathBuf>,
-}
-
-/// A shared variable that is not the same.
-#[derive(Clone, Debug, Serialize)]
-pub struct CriticalVariable {
-    /// How it is reached.
-    pub path: String,
-    /// In the core.
-    pub failing: String,
-    /// In the good run.
-    pub passing: String,
-    #[serde(skip)]
-    place: Critical,
-}
-
-/// An access to a critical variable.
-#[derive(Clone, Debug, Serialize)]
-pub struct RankedAccess {
-    /// By which thread.
-    pub thread: String,
-    /// What.
-    pub kind: String,
-    /// To which variable.
-    pub variable: String,
-    /// Where.
-    pub line: Option<String>,
-}
-
-/// Accesses that are told.
-const MOST_RANKED: usize = 20;
 
 /// Why a failure cannot be looked for.
 #[derive(Debug, thiserror::Error)]
@@ -145,12 +102,18 @@ pub enum Irreproducible {
     /// The program was not built for production.
     #[error("{} was not built for production: its core does not tell blocks and iterations", .0.display())]
     NotForProduction(PathBuf),
+    /// Nothing tells lines and variables.
+    #[error("{} has no debug information, and there is no separate file with it", .0.display())]
+    Stripped(PathBuf),
     /// The core does not have the program.
     #[error("the core's program is not {}", .0.display())]
     NoProgram(PathBuf),
     /// No frame of the failing thread is the program's.
     #[error("the thread that failed was nowhere in the program's own code")]
     Nowhere,
+    /// Nobody has counted blocks.
+    #[error("{} does not count the blocks that its threads begin", .0.display())]
+    Uncounted(PathBuf),
 }
 
 impl Diagnosis for Irreproducible {
@@ -165,8 +128,17 @@ impl Diagnosis for Irreproducible {
                  hunt --like CORE -- PROGRAM"
                     .into()
             }
+            Irreproducible::Stripped(_) => {
+                "put its debug file beside it, under the name that --add-gnu-debuglink gave it, or \
+                 by build id under /usr/lib/debug/.build-id; or build with -g"
+                    .into()
+            }
             Irreproducible::NoProgram(_) => "give the build that left the core: --program".into(),
             Irreproducible::Nowhere => "bohr hunt --like CORE -- PROGRAM".into(),
+            Irreproducible::Uncounted(_) => {
+                "build it with `bohr cc --production=count` and get a core of that, or leave                  --align out: the index of the failure is the better guide"
+                    .into()
+            }
         })
     }
 }
@@ -175,8 +147,27 @@ impl Diagnosis for Irreproducible {
 struct Failed {
     likeness: Likeness,
     thread: ThreadPath,
+    /// Which of the core's threads that is.
+    position: usize,
+    /// Bytes that were cut off.
+    missing: u64,
     index: Index,
+    /// Blocks that the thread had begun, if they were counted.
+    blocks: Option<u64>,
 }
+
+impl Failed {
+    /// Where the thread was, as in `src/cache.c:43`.
+    fn line(&self) -> Option<&str> {
+        self.likeness.places.first()?.line.as_deref()
+    }
+}
+
+/// Bounds of a good run: such a run may be long, and nobody else looks after it.
+const GOOD_RUN: Limits = Limits {
+    events: 2_000_000_000,
+    milliseconds: 300_000,
+};
 
 /// See the module.
 pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
@@ -203,31 +194,46 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
         invocation.clone(),
     );
     watched.models = vec![program.clone()];
+    watched.policy.model = request.model;
+    watched.limits = GOOD_RUN;
     let search = Search {
         preemptions: request.preemptions,
         accesses: request.points == Points::Accesses,
+        turns: Precedence::InOrder,
     };
-    let aligned = align(&watched, &program, &failed, profile.bundle.0, search)?;
-    told.alignment = aligned.told();
-    let critical = differences(request, &profile.executable, &aligned, &mut told)?;
-    let passing = Passing {
-        steps: &aligned.steps,
-        threads: &aligned.threads,
-        aligned: aligned.events,
+    let watch = Watch {
+        program: profile.bundle.0,
+        thread: failed.thread.clone(),
+        route: way(request, &program, &failed)?,
+        hold: false,
     };
-    let ranked = passing.by_time(&critical);
+    let aligned = align(&watched, watch, &failed, search)?;
+    told.align(&aligned);
+    let mut critical = differences(request, &profile.executable, &aligned, &failed, &mut told)?;
+    if failed.likeness.ending == Ending::Hang {
+        told.critical.extend(locks::critical(&aligned));
+        critical = told.places();
+    }
+    let places = Places::new(&critical);
+    let ranked = rank(request, &program, &aligned, &places, &mut told);
     told.rank(&aligned, &ranked);
+    let tries = match request.guide {
+        Guide::None => aligned.search.unguided(aligned.passing()),
+        _ => (aligned.search).guided(aligned.passing(), &places, &ranked),
+    };
+    told.schedule(&aligned, &tries);
 
-    let searched = Instant::now();
-    let mut plans = vec![search.first()];
-    plans.extend(match request.guide {
-        Guide::Temporal => search.guided(passing, &critical, &ranked),
-        Guide::None => search.unguided(passing),
-    });
     let (target, models) = target(request.program, false)?;
     let mut subject = Subject::new(target, invocation);
     subject.models = models;
-    let found = try_plans(request, &subject, &failed.likeness, plans)?;
+    subject.policy.model = request.model;
+    // One that takes much longer than the good run does something else.
+    subject.limits = Limits {
+        events: DEFAULT_LIMITS.events.max(4 * aligned.steps.len() as u64),
+        milliseconds: GOOD_RUN.milliseconds,
+    };
+    let searched = Instant::now();
+    let found = try_plans(request, &subject, &failed.likeness, plans(&aligned, tries))?;
     told.seconds_search = searched.elapsed().as_secs_f64();
     told.tries = found.statistics.runs;
     if let Some(finding) = found.findings.first() {
@@ -243,6 +249,43 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
     Ok(told)
 }
 
+/// The way on which the good run is watched.
+fn way(request: &Request<'_>, program: &Program, failed: &Failed) -> Result<Route, Irreproducible> {
+    let points = ProgramPoints::of(program);
+    if request.align == Align::Index {
+        return Ok(route(&mut Flows::new(program), &points, &failed.index));
+    }
+    let blocks = failed.blocks;
+    let counted = blocks.and_then(|blocks| counted(&points, &failed.index, blocks));
+    counted.ok_or_else(|| Irreproducible::Uncounted(request.program.into()))
+}
+
+/// What is tried. A run without preemptions has just been made; only if it did not end
+/// well is it worth another look.
+fn plans(aligned: &Aligned, tries: Vec<Try>) -> Vec<Plan> {
+    let first = (!aligned.is_good || tries.is_empty()).then(|| aligned.search.first());
+    let tries = tries.into_iter().map(|attempt| attempt.plan);
+    first.into_iter().chain(tries).collect()
+}
+
+fn rank(
+    request: &Request<'_>,
+    program: &Program,
+    aligned: &Aligned,
+    places: &Places,
+    told: &mut Reproduced,
+) -> Vec<Ranked> {
+    let passing = aligned.passing();
+    if request.guide != Guide::Dependence {
+        return passing.by_time(places);
+    }
+    let begun = Instant::now();
+    let slice = slicing::slice(program, aligned);
+    told.seconds_slice = begun.elapsed().as_secs_f64();
+    told.sliced = slice.len();
+    passing.by_dependence(places, |event| slice.distance(event))
+}
+
 fn failed(
     request: &Request<'_>,
     program: &Program,
@@ -250,27 +293,41 @@ fn failed(
     objects: &[Loaded<'_>],
     missing: &[String],
 ) -> Result<Failed, Failure> {
-    let report = Report::of(dump, objects, missing);
-    let likeness = likeness::of(&report).ok_or(super::Unlike)?;
     let path = loaded::program(dump);
     let own = objects.iter().find(|object| Some(&*object.path) == path);
     let own = own.ok_or_else(|| Irreproducible::NoProgram(request.program.into()))?;
+    if !own.is_described() {
+        return Err(Irreproducible::Stripped(request.program.into()).into());
+    }
+    let report = Report::of(dump, objects, missing);
+    let likeness = likeness::of(&report).ok_or(super::Unlike)?;
     let positions = Positions::new(program, own);
     let positions =
         positions.ok_or_else(|| Irreproducible::NotForProduction(request.program.into()))?;
     let sections = Sections::of(own);
     let information = Information::read(&sections, own.bias);
     let stacks = Stacks::new(&dump.memory, objects);
-    let registers = &dump.threads[0].registers;
+    // Of threads that wait for each other, the first is as good as any.
+    let waits = report.deadlocks.first().and_then(|circle| circle.first());
+    let waits = waits.and_then(|number| {
+        let mut threads = dump.threads.iter();
+        threads.position(|thread| thread.number == *number)
+    });
+    let position = waits.unwrap_or(0);
+    let registers = &dump.threads[position].registers;
     let frames = stacks.of(registers);
     let mut flows = Flows::new(program);
     let stack = positions.stack(&mut flows, &frames, &information, &dump.memory);
     if stack.is_empty() {
         return Err(Irreproducible::Nowhere.into());
     }
+    let pointer = registers.thread_pointer;
     Ok(Failed {
+        blocks: blocks(own, &dump.memory, pointer),
         likeness,
-        thread: thread(own, &dump.memory, registers.thread_pointer).unwrap_or(ThreadPath::MAIN),
+        thread: thread(own, &dump.memory, pointer).unwrap_or(ThreadPath::MAIN),
+        position,
+        missing: dump.missing,
         index: Index::of(&mut flows, &stack),
     })
 }
@@ -293,14 +350,19 @@ fn differences(
     request: &Request<'_>,
     watched: &Path,
     aligned: &Aligned,
+    failed: &Failed,
     told: &mut Reproduced,
 ) -> Result<Vec<Critical>, Failure> {
     let begun = Instant::now();
     let Some(snapshot) = &aligned.snapshot else {
         return Ok(Vec::new());
     };
-    let comparison =
-        super::comparing::compare_states(request.core, request.program, snapshot, watched)?;
+    let comparison = compare_states(
+        [request.core, request.program],
+        failed.position,
+        snapshot,
+        watched,
+    )?;
     told.variables = comparison.values;
     told.shared = comparison.shared;
     told.differences = comparison.differences.len();
@@ -315,15 +377,14 @@ fn differences(
     });
     told.critical = shared.collect();
     told.seconds_diff = begun.elapsed().as_secs_f64();
-    let places = told.critical.iter().map(|variable| variable.place.clone());
-    Ok(places.collect())
+    Ok(told.places())
 }
 
 fn try_plans(
     request: &Request<'_>,
     subject: &Subject,
     likeness: &Likeness,
-    plans: Vec<bohr_schedule::Plan>,
+    plans: Vec<Plan>,
 ) -> Result<HuntResult, Failure> {
     let plan = Hunt {
         strategy: StrategyName::Guided,
@@ -342,41 +403,4 @@ fn try_plans(
         listed: Some(plans),
     };
     Ok(hunt(subject, &plan, interruption(), &mut |_| {})?)
-}
-
-impl Reproduced {
-    fn of(failed: &Failed, program: &Program) -> Reproduced {
-        Reproduced {
-            reproduced: false,
-            failure: failed.likeness.to_string(),
-            thread: failed.thread.to_string(),
-            alignment: "none",
-            index: index::lines(program, &failed.thread, &failed.index),
-            index_length: failed.index.len(),
-            variables: 0,
-            differences: 0,
-            shared: 0,
-            critical: Vec::new(),
-            ranking: Vec::new(),
-            tries: 0,
-            seconds_read: 0.0,
-            seconds_diff: 0.0,
-            seconds_slice: 0.0,
-            seconds_search: 0.0,
-            bug_file: None,
-        }
-    }
-
-    fn rank(&mut self, aligned: &Aligned, ranked: &[Ranked]) {
-        let told = ranked.iter().take(MOST_RANKED).map(|access| {
-            let step = &aligned.steps[access.event];
-            RankedAccess {
-                thread: aligned.threads[step.thread.position()].to_string(),
-                kind: step.operation.kind.to_string(),
-                variable: self.critical[access.variable].path.clone(),
-                line: aligned.lines.get(&access.event).cloned(),
-            }
-        });
-        self.ranking = told.collect();
-    }
 }

@@ -1,6 +1,7 @@
 //! What came of it, for people.
 
 use super::Reproduced;
+use super::told::ToldPreemption;
 use std::fmt::Write;
 
 /// Variables that are told; `--json` has them all.
@@ -15,19 +16,8 @@ pub fn text(told: &Reproduced) -> String {
     for (depth, line) in told.index.iter().enumerate() {
         let _ = writeln!(text, "  {:depth$}{line}", "");
     }
-    let _ = writeln!(
-        text,
-        "a good run, one thread after the other: {}",
-        alignment(told)
-    );
-    let _ = writeln!(
-        text,
-        "{} values compared, {} differ; {} of {} that others can reach:",
-        told.variables,
-        told.differences,
-        told.critical.len(),
-        told.shared
-    );
+    let _ = writeln!(text, "{}", good_run(told));
+    let _ = writeln!(text, "{}:", compared(told));
     for variable in told.critical.iter().take(MOST) {
         let (failing, passing) = (&variable.failing, &variable.passing);
         let _ = writeln!(
@@ -39,18 +29,64 @@ pub fn text(told: &Reproduced) -> String {
     if told.critical.len() > MOST {
         let _ = writeln!(text, "  … {} more", told.critical.len() - MOST);
     }
+    if told.missing_bytes > 0 {
+        let _ = writeln!(
+            text,
+            "note: the core was cut off: {} bytes of memory are missing, and with them perhaps the \
+             thread's name, its outer calls and its iterations; `bohr hunt --like CORE -- PROGRAM` \
+             goes by the place of the failure alone",
+            told.missing_bytes
+        );
+    }
     match &told.bug_file {
         Some(file) => {
             let file = file.display();
             let _ = writeln!(
                 text,
-                "reproduced after {} tries in {:.1} s\nwritten to {file}\n  replay it:  bohr replay {file}",
-                told.tries, told.seconds_search
+                "reproduced after {} in {:.1} s\nwritten to {file}\n  replay it:  bohr replay {file}",
+                tries(told),
+                told.seconds_search
             );
         }
         None => not_found(&mut text, told),
     }
     text
+}
+
+/// What came of it, in a few lines.
+pub fn summary(told: &Reproduced) -> Vec<String> {
+    let found = match told.reproduced {
+        true => "reproduced after",
+        false => "not reproduced in",
+    };
+    let found = format!("{found} {}, {:.1} s", tries(told), told.seconds_search);
+    vec![good_run(told), compared(told), found]
+}
+
+fn good_run(told: &Reproduced) -> String {
+    format!(
+        "a good run of {} events, one thread after the other, {}: {}",
+        told.events,
+        told.order,
+        alignment(told)
+    )
+}
+
+fn compared(told: &Reproduced) -> String {
+    format!(
+        "{} values compared, {} differ; {} of {} that others can reach",
+        told.variables,
+        told.differences,
+        told.critical.len(),
+        told.shared
+    )
+}
+
+fn tries(told: &Reproduced) -> String {
+    match told.tries {
+        1 => "1 try".into(),
+        count => format!("{count} tries"),
+    }
 }
 
 fn alignment(told: &Reproduced) -> &'static str {
@@ -64,8 +100,9 @@ fn alignment(told: &Reproduced) -> &'static str {
 fn not_found(text: &mut String, told: &Reproduced) {
     let _ = writeln!(
         text,
-        "not reproduced in {} tries, {:.1} s",
-        told.tries, told.seconds_search
+        "not reproduced in {}, {:.1} s",
+        tries(told),
+        told.seconds_search
     );
     if !told.ranking.is_empty() {
         text.push_str("nearest accesses to what differs:\n");
@@ -78,4 +115,17 @@ fn not_found(text: &mut String, told: &Reproduced) {
             access.thread, access.kind, access.variable
         );
     }
+    if !told.schedules.is_empty() {
+        text.push_str("tried first:\n");
+    }
+    for schedule in &told.schedules {
+        let points: Vec<String> = schedule.iter().map(preemption).collect();
+        let _ = writeln!(text, "  {}", points.join("; "));
+    }
+}
+
+pub fn preemption(point: &ToldPreemption) -> String {
+    let line = point.line.as_deref().unwrap_or("?");
+    let (thread, to, before) = (&point.thread, &point.to, &point.before);
+    format!("thread {thread} gives way to {to} before its {before} at {line}")
 }

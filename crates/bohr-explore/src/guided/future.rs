@@ -1,0 +1,163 @@
+//! What the threads of a good run do from a moment on: whom it is worth calling.
+
+use super::candidates::{Candidate, Choice};
+use super::{Passing, Places, Ranked};
+use bohr_event::{EventKind, PlaceNumber, ThreadIndex};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// See the module.
+pub(super) struct Future<'r> {
+    passing: Passing<'r>,
+    /// When each thread accesses each critical variable.
+    accesses: BTreeMap<(ThreadIndex, usize), Vec<usize>>,
+    /// When it comes by each place that accesses one before the aligned point.
+    visits: HashMap<(ThreadIndex, PlaceNumber), Vec<usize>>,
+    /// By variable: those places.
+    places: BTreeMap<usize, BTreeSet<PlaceNumber>>,
+    /// When each thread waits for the end of another, by the object that names it.
+    joins: HashMap<(ThreadIndex, u64), usize>,
+    /// By thread: its events.
+    events: BTreeMap<ThreadIndex, Vec<usize>>,
+    /// When threads are created and end, by the object that names them.
+    created: HashMap<u64, usize>,
+    ends: HashMap<u64, usize>,
+    /// By lock or condition: what is done to it.
+    uses: HashMap<u64, Vec<usize>>,
+}
+
+impl<'r> Future<'r> {
+    pub fn of(passing: Passing<'r>, places: &Places, ranked: &[Ranked]) -> Future<'r> {
+        let mut future = Future {
+            passing,
+            accesses: BTreeMap::new(),
+            visits: HashMap::new(),
+            places: BTreeMap::new(),
+            joins: HashMap::new(),
+            events: BTreeMap::new(),
+            created: HashMap::new(),
+            ends: HashMap::new(),
+            uses: HashMap::new(),
+        };
+        for access in ranked {
+            let place = passing.steps[access.event].operation.place;
+            let known = future.places.entry(access.variable).or_default();
+            known.insert(place);
+        }
+        let known = future.places.values().flatten().copied().collect();
+        for event in 0..passing.steps.len() {
+            future.note(event, places, &known);
+        }
+        future
+    }
+
+    fn note(&mut self, event: usize, places: &Places, known: &HashSet<PlaceNumber>) {
+        use EventKind::*;
+        let step = &self.passing.steps[event];
+        let operation = &step.operation;
+        for variable in places.touched(operation) {
+            let accesses = self.accesses.entry((step.thread, variable));
+            accesses.or_default().push(event);
+        }
+        if known.contains(&operation.place) {
+            let visits = self.visits.entry((step.thread, operation.place));
+            visits.or_default().push(event);
+        }
+        self.events.entry(step.thread).or_default().push(event);
+        match operation.kind {
+            Fork => {
+                self.created.insert(operation.object, event);
+            }
+            Exit => {
+                self.ends.insert(operation.object, event);
+            }
+            Join => {
+                self.joins.insert((step.thread, operation.object), event);
+            }
+            Acquire | Release | Signal | Broadcast => {
+                self.uses.entry(operation.object).or_default().push(event);
+            }
+            _ => {}
+        }
+    }
+
+    /// The last event of these before a moment.
+    fn before(events: &[usize], moment: usize) -> Option<usize> {
+        let end = events.partition_point(|&event| event < moment);
+        Some(events[end.checked_sub(1)?])
+    }
+
+    /// The first event of these from a moment on.
+    fn from(events: &[usize], moment: usize) -> Option<usize> {
+        let begin = events.partition_point(|&event| event < moment);
+        events.get(begin).copied()
+    }
+
+    /// Whether a thread cannot do anything at this moment of the good run: it is not
+    /// there, or has ended, or its next step has to wait for another.
+    fn is_stuck(&self, thread: ThreadIndex, moment: usize) -> bool {
+        let created = self.created.get(&thread.object());
+        if created.is_some_and(|&created| created >= moment) {
+            return true;
+        }
+        let events = self.events.get(&thread).map_or(&[][..], Vec::as_slice);
+        let next = events.partition_point(|&event| event < moment);
+        let Some(&later) = events.get(next) else {
+            return true;
+        };
+        let own = Self::before(events, moment);
+        let operation = &self.passing.steps[later].operation;
+        let uses = self.uses.get(&operation.object);
+        let uses = uses.map_or(&[][..], Vec::as_slice);
+        let last = Self::before(uses, moment);
+        match operation.kind {
+            EventKind::Join => {
+                let end = self.ends.get(&operation.object);
+                end.is_some_and(|&end| end >= moment)
+            }
+            // Nobody has called it since it began to wait.
+            EventKind::Wait => last <= own,
+            EventKind::Acquire => last.is_some_and(|last| {
+                let holder = &self.passing.steps[last];
+                holder.operation.kind == EventKind::Acquire && holder.thread != thread
+            }),
+            _ => false,
+        }
+    }
+
+    /// Those who could go on instead, and will access what the block accesses before
+    /// they have to wait for the end of whoever gives way. Where nobody will, since the
+    /// variable is another object by then, those count who will come to where it was
+    /// accessed.
+    pub fn choices(&self, candidate: &Candidate) -> Vec<Choice> {
+        let threads = (0..self.passing.threads.len()).map(|position| ThreadIndex(position as u32));
+        let free =
+            threads.filter(|&to| to != candidate.thread && !self.is_stuck(to, candidate.event));
+        let free: Vec<ThreadIndex> = free.collect();
+        let comes_to = |to: ThreadIndex, events: Option<&Vec<usize>>| {
+            let waits = self.joins.get(&(to, candidate.thread.object()));
+            let first = events.and_then(|events| Self::from(events, candidate.event));
+            first.is_some_and(|first| waits.is_none_or(|&waits| first < waits))
+        };
+        let accesses = |to: ThreadIndex| {
+            let mut variables = candidate.accesses.iter();
+            variables.any(|&variable| comes_to(to, self.accesses.get(&(to, variable))))
+        };
+        let comes_by = |to: ThreadIndex| {
+            let places = candidate.accesses.iter();
+            let mut places = places
+                .filter_map(|variable| self.places.get(variable))
+                .flatten();
+            places.any(|&place| comes_to(to, self.visits.get(&(to, place))))
+        };
+        let choose = |meets: &dyn Fn(ThreadIndex) -> bool| -> Vec<Choice> {
+            let meeting = free.iter().filter(|&&to| meets(to));
+            meeting
+                .filter_map(|&to| candidate.choice(self.passing, to))
+                .collect()
+        };
+        match choose(&accesses) {
+            nobody if nobody.is_empty() => choose(&comes_by),
+            somebody => somebody,
+        }
+    }
+}

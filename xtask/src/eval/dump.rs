@@ -1,0 +1,128 @@
+//! `cargo xtask eval --only dump`: the dump paper's tables. Each exhibit that mirrors
+//! one of its bugs is lengthened by work that precedes the failure, built for
+//! production and run natively, with real threads, until it leaves a core; `bohr core`
+//! is to find a schedule that fails like it, guided in both ways and not at all.
+
+mod native;
+mod tables;
+
+use super::measure::Measured;
+use super::page;
+use crate::museum::build_bohr;
+use crate::shell;
+use bohr_museum::{Exhibit, Papers};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// How the search is guided.
+const GUIDES: [&str; 3] = ["temporal", "dependence", "none"];
+/// How long it may take.
+const LONGEST: &str = "60s";
+
+/// Everything, of these exhibits, or of all that mirror a bug of the paper.
+pub fn evaluate(names: &[String]) -> Result<(), String> {
+    let bohr = build_bohr()?;
+    let papers = Papers::load().map_err(|error| error.to_string())?;
+    let exhibits = bohr_museum::all().map_err(|error| error.to_string())?;
+    let mirrors = exhibits.into_iter().filter(|exhibit| {
+        let name = &exhibit.manifest.name;
+        mirrored(exhibit).is_some() && (names.is_empty() || names.contains(name))
+    });
+    let mut results = Vec::new();
+    for exhibit in mirrors {
+        let mut measured = Measured::of(&exhibit);
+        if let Err(error) = measure(&bohr, &exhibit, &mut measured) {
+            measured.errors.insert("dump".into(), error);
+        }
+        println!("{:16} {}", measured.name, tables::line(&measured));
+        results.push(measured);
+        save(&papers, &results)?;
+    }
+    match results.iter().find_map(|it| it.errors.get("dump")) {
+        Some(error) => Err(error.clone()),
+        None => Ok(()),
+    }
+}
+
+/// The bug of the paper that an exhibit mirrors.
+fn mirrored(exhibit: &Exhibit) -> Option<&str> {
+    let mut mirrors = exhibit.manifest.mirrors.iter();
+    let mirror = mirrors.find(|mirror| mirror.paper == "dumps" && mirror.table == "2");
+    Some(&mirror?.row)
+}
+
+fn measure(bohr: &Path, exhibit: &Exhibit, measured: &mut Measured) -> Result<(), String> {
+    let lengthened = native::Lengthened::of(exhibit)?;
+    let program = lengthened.build(bohr)?;
+    measured
+        .dumped
+        .insert("model".into(), inspected(bohr, &program)?);
+    let mut keep = |name: &str, told: Value| measured.dumped.insert(name.into(), told);
+    keep("length", lengthened.measure(&program)?);
+    keep("native", lengthened.leave_core()?);
+    for guide in GUIDES {
+        let told = search(bohr, &lengthened, &program, &["--guide", guide])?;
+        keep(guide, told);
+    }
+    // The same, aligned by counting.
+    let counted = lengthened.counted();
+    let program = counted.build(bohr)?;
+    keep("counted native", counted.leave_core()?);
+    let told = search(bohr, &counted, &program, &["--align", "count"])?;
+    keep("counted", told);
+    Ok(())
+}
+
+/// What `bohr core --json` says, with the time that the whole command took.
+fn search(
+    bohr: &Path,
+    lengthened: &native::Lengthened,
+    program: &Path,
+    options: &[&str],
+) -> Result<Value, String> {
+    let begun = Instant::now();
+    let output = Command::new(bohr)
+        .args(["core", native::CORE, "--json", "--time", LONGEST])
+        .args(options)
+        .arg("--program")
+        .arg(program)
+        .args(["-o", "bug.bohr", "--"])
+        .args(lengthened.words())
+        .current_dir(lengthened.folder())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let told: Result<Value, _> = serde_json::from_slice(&output.stdout);
+    let mut told = told.map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    told["seconds"] = json!(begun.elapsed().as_secs_f64());
+    Ok(told)
+}
+
+fn inspected(bohr: &Path, program: &Path) -> Result<Value, String> {
+    let text = shell::output(Command::new(bohr).args(["inspect", "--json"]).arg(program))?;
+    let told: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    Ok(told["nesting"].clone())
+}
+
+fn save(papers: &Papers, results: &[Measured]) -> Result<(), String> {
+    let folder: PathBuf = shell::root().join("eval/results");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let tables = tables::all(papers, results)?;
+    let origin = format!(
+        "{}; again: `cargo xtask eval --only dump`",
+        bohr_museum::machine_facts()
+    );
+    let heading = "Cores of native runs of the exhibits that mirror the dump paper's bugs.";
+    let sections = page::sections(&tables, &origin);
+    let page = format!("# From cores to schedules\n\n{heading}\n{sections}");
+    let files = [
+        ("md", page),
+        ("json", format!("{:#}\n", json!({ "exhibits": results }))),
+    ];
+    for (ending, text) in files {
+        let path = folder.join(format!("dump.{ending}"));
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
