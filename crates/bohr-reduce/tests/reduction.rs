@@ -18,6 +18,9 @@ const GATE: GateReference = GateReference {
 struct Toy {
     passes: BTreeMap<ThreadPath, u64>,
     needed: BTreeSet<(ThreadPath, u64)>,
+    /// How many passes it needs in all, whoever makes them. The old schedule does not
+    /// know who could make them for a thread that is gone.
+    in_all: u64,
     without: Omissions,
     /// Threads that may be serial, and those that are.
     may_be_serial: BTreeSet<ThreadPath>,
@@ -41,18 +44,30 @@ impl Toy {
     }
 }
 
+impl Toy {
+    fn passes_made(&self, cut: &Cut) -> u64 {
+        let there = { self.passes.keys() }.filter(|path| Toy::is_there(path, &cut.without));
+        self.left(cut) - there.count() as u64
+    }
+}
+
 impl Reducer for Toy {
     type Error = Infallible;
 
     fn first(
         &mut self,
         candidates: &Candidates<'_>,
-        _: Effort,
+        effort: Effort,
     ) -> Result<Option<usize>, Infallible> {
         let mut all = 0..candidates.count;
         let found = all.find(|&number| {
-            let Cut { without, serial } = (candidates.cut)(number);
-            self.fails(&without) && serial.iter().all(|path| self.may_be_serial.contains(path))
+            let cut = (candidates.cut)(number);
+            let Cut { without, serial } = &cut;
+            let may = serial.iter().all(|path| self.may_be_serial.contains(path));
+            let is_known = self.in_all == 0
+                || effort == Effort::Searching
+                || without.threads == self.without.threads;
+            may && is_known && self.fails(without) && self.passes_made(&cut) >= self.in_all
         });
         if let Some(number) = found {
             let cut = (candidates.cut)(number);
@@ -149,6 +164,7 @@ fn toy() -> impl Strategy<Value = Toy> {
             .map(|(_, element)| element);
         Toy {
             needed: needed.collect(),
+            in_all: 0,
             may_be_serial: { passes.keys() }
                 .filter(|path| path.depth() > 0 && path.steps().last().is_some_and(|n| n % 2 == 0))
                 .cloned()
@@ -190,4 +206,25 @@ proptest! {
             }
         }
     }
+}
+
+/// A buffer of eight places fails when it is full, whoever fills it: two threads can,
+/// unless the passes that they would have to make went before the third thread did.
+#[test]
+fn threads_go_before_the_passes_that_others_need_for_that() {
+    let children = (1..=3).map(|number| (ThreadPath::MAIN.child(number), 6));
+    let passes = [(ThreadPath::MAIN, 0)].into_iter().chain(children);
+    let mut toy = Toy {
+        passes: passes.collect(),
+        needed: BTreeSet::new(),
+        in_all: 8,
+        without: Omissions::default(),
+        may_be_serial: BTreeSet::new(),
+        serial: Vec::new(),
+        long: false,
+    };
+    let mut cut = Cut::default();
+    let Ok(_) = reduce(&mut toy, &mut cut, |_| {});
+    assert_eq!(toy.threads().len(), 3, "main and two more");
+    assert_eq!(toy.passes_made(&cut), 8);
 }

@@ -50,7 +50,10 @@ pub struct Engine {
     strategy: RefCell<Option<Box<dyn Strategy>>>,
     /// Leave beyond what [`GRANT`] holds.
     reserve: Cell<u64>,
-    /// What [`GRANT`] held when it was last filled.
+    /// Leave for accesses that are recorded: as [`GRANT`], with a hook that writes down
+    /// what it lets pass.
+    recorded: Cell<u64>,
+    /// What [`GRANT`] or `recorded` held when it was last filled.
     filled: Cell<u64>,
     /// Events executed before that.
     settled: Cell<u64>,
@@ -93,6 +96,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     last_ran: Cell::new(ThreadIndex::MAIN),
     strategy: RefCell::new(None),
     reserve: Cell::new(0),
+    recorded: Cell::new(0),
     filled: Cell::new(0),
     settled: Cell::new(0),
     accesses_only: Cell::new(false),
@@ -135,6 +139,7 @@ impl Engine {
 
     /// Sets whether events are recorded from now on.
     pub fn trace(&self, tracing: bool) {
+        self.settle();
         self.tracing.set(tracing);
     }
 
@@ -268,7 +273,21 @@ impl Engine {
 
     /// Events executed so far.
     pub fn events(&self) -> u64 {
-        self.settled.get() + self.filled.get() - GRANT.get()
+        self.settled.get() + self.filled.get() - GRANT.get() - self.recorded.get()
+    }
+
+    /// An access of a run that is traced: whether the running thread had leave for it
+    /// that spares everything but writing it down.
+    #[inline]
+    pub fn passes_recorded(&self, site: u32, operation: Operation) -> bool {
+        let Some(left) = self.recorded.get().checked_sub(1) else {
+            return false;
+        };
+        self.recorded.set(left);
+        LAST_PLACE.set(u64::from(site));
+        probe::look(self.events() - 1);
+        TRACER.step(self.last_ran.get(), operation);
+        true
     }
 
     /// Announces an operation that is always possible.

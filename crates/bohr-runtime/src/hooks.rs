@@ -36,8 +36,13 @@ pub fn site_operation(site: u32, address: usize, length: Option<usize>) -> Opera
 }
 
 extern "C" fn slow_access(site: u32, address: usize) {
-    if control::is_on() {
-        access(site_operation(site, address, None));
+    if !control::is_on() {
+        return;
+    }
+    let operation = site_operation(site, address, None);
+    match ENGINE.passes_recorded(site, operation) {
+        true => refuse_freed(&operation),
+        false => access(operation),
     }
 }
 

@@ -107,27 +107,37 @@ pub fn effort(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     Ok(table)
 }
 
-/// LEAN's Table 3: which component removed how much, in per cent of the events.
+/// LEAN's Table 3: which component removed how much, in events and in per cent of all events.
 pub fn components(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
-    fn share(it: &Measured, name: &str) -> Option<String> {
-        let before = it.reduced("events_before")?;
-        let removed = stage(it, name, "events_removed")?;
-        Some(format!("{:.1}", 100.0 * removed / before.max(1.0)))
+    fn by_threads(it: &Measured) -> Option<f64> {
+        stage(it, "threads", "events_removed")
+    }
+    fn by_slicing(it: &Measured) -> Option<f64> {
+        let skipped = stage(it, "slices", "events_removed")?;
+        let shown = it.reduced("events_relevant");
+        let hidden = shown.map_or(Some(0.0), |shown| Some(it.reduced("events_after")? - shown))?;
+        Some(skipped + hidden)
+    }
+    fn by_repetition(it: &Measured) -> Option<f64> {
+        stage(it, "iterations", "events_removed")
+    }
+    type Removed = fn(&Measured) -> Option<f64>;
+    fn events(name: &'static str, theirs: &'static str, removed: Removed) -> Column {
+        Column::new(name, theirs, move |it| removed(it).map(whole))
+    }
+    fn share(name: &'static str, theirs: &'static str, removed: Removed) -> Column {
+        Column::new(name, theirs, move |it| {
+            let before = it.reduced("events_before")?;
+            Some(format!("{:.1}", 100.0 * removed(it)? / before.max(1.0)))
+        })
     }
     let columns = [
-        Column::new("threads %", "whole-thread %", |it| share(it, "threads")),
-        Column::new("repetition %", "repetition %", |it| share(it, "iterations")),
-        Column::new("slicing %", "slicing %", |it| {
-            let before = it.reduced("events_before")?;
-            let skipped = stage(it, "slices", "events_removed")?;
-            let shown = it.reduced("events_relevant");
-            let hidden =
-                shown.map_or(Some(0.0), |shown| Some(it.reduced("events_after")? - shown))?;
-            Some(format!(
-                "{:.1}",
-                100.0 * (skipped + hidden) / before.max(1.0)
-            ))
-        }),
+        events("threads", "whole-thread", by_threads),
+        share("threads %", "whole-thread %", by_threads),
+        events("slicing", "slicing", by_slicing),
+        share("slicing %", "slicing %", by_slicing),
+        events("repetition", "repetition", by_repetition),
+        share("repetition %", "repetition %", by_repetition),
     ];
     let mut table = compared(papers, ("lean", "3"), &columns, results)?;
     add_size(papers, &mut table, results);

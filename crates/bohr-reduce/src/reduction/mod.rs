@@ -6,7 +6,8 @@
 //! Deviations: the stages are repeated until none of them finds anything, since
 //! each makes room for the others, and a stage of its own looks for a shorter
 //! way to the same failure. What can be had by following the old schedule is
-//! taken first; only then are other schedules searched, when runs are short.
+//! taken first; only then are other schedules searched, when runs are short, for
+//! fewer threads already before the first pass goes.
 //! Of a long run, nearly everything is left out at once, in the hope that the
 //! same happens on a small scale ([`beginnings`]). Threads that cannot go but
 //! need not be interleaved are set aside at the end ([`serial`]).
@@ -236,6 +237,7 @@ pub fn reduce<R: Reducer>(
             patience: PATIENCE,
         };
         work.beginnings(&mut told)?;
+        work.whole_threads(&mut told)?;
         work.repeatedly(&mut told)?;
         work.effort = Effort::Searching;
         work.repeatedly(&mut told)?;
@@ -326,6 +328,22 @@ impl<R: Reducer> Work<'_, R> {
         }
         told(&stage);
         told(&passes);
+        Ok(())
+    }
+
+    /// Threads of short runs go before any pass does, by other schedules, too: who is
+    /// left may have to do what a thread did that goes, and could not if its passes
+    /// were gone.
+    fn whole_threads(&mut self, told: &mut impl FnMut(&Stage)) -> Result<(), R::Error> {
+        if self.reducer.is_long() || !self.reducer.has_time() {
+            return Ok(());
+        }
+        for effort in [Effort::Following, Effort::Searching] {
+            self.effort = effort;
+            let stage = self.stage("threads", threads::fewer);
+            self.effort = Effort::Following;
+            told(&stage?);
+        }
         Ok(())
     }
 

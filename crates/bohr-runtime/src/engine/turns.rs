@@ -80,23 +80,26 @@ impl Engine {
     }
 
     fn take_any_leave(&self) -> bool {
-        if GRANT.get() == 0 {
+        if GRANT.get() > 0 {
+            GRANT.set(GRANT.get() - 1);
+        } else if self.recorded.get() > 0 {
+            self.recorded.set(self.recorded.get() - 1);
+        } else {
             return self.take_reserve();
         }
-        GRANT.set(GRANT.get() - 1);
         true
     }
 
-    /// Fills [`GRANT`] from the reserve and takes one event of it. When tracing, or
-    /// where stores wait in buffers, [`GRANT`] stays empty, so that every hook comes
-    /// here.
+    /// Fills [`GRANT`] from the reserve and takes one event of it. When tracing it stays
+    /// empty, and accesses come by [`Engine::passes_recorded`]; where stores wait in
+    /// buffers, every hook comes here.
     fn take_reserve(&self) -> bool {
         self.settle();
         self.check_limit();
         if self.reserve.get() == 0 {
             return false;
         }
-        let every = self.tracing.get() || buffers::are_used() && !self.alone.get();
+        let every = buffers::are_used() && (self.tracing.get() || !self.alone.get());
         if every || self.watched.get() > 0 {
             self.reserve.set(self.reserve.get() - 1);
             self.filled.set(1);
@@ -109,7 +112,10 @@ impl Engine {
         let amount = self.reserve.get().min(room).min(distance.max(1));
         self.reserve.set(self.reserve.get() - amount);
         self.filled.set(amount);
-        GRANT.set(amount - 1);
+        match self.tracing.get() {
+            true => self.recorded.set(amount - 1),
+            false => GRANT.set(amount - 1),
+        }
         true
     }
 
@@ -142,9 +148,10 @@ impl Engine {
             self.settled_alone.set(self.settled_alone.get() + more);
         }
         self.settled.set(events);
-        self.reserve
-            .set(self.reserve.get().saturating_add(GRANT.get()));
+        let unused = GRANT.get() + self.recorded.get();
+        self.reserve.set(self.reserve.get().saturating_add(unused));
         GRANT.set(0);
+        self.recorded.set(0);
         self.filled.set(0);
     }
 
