@@ -4,7 +4,7 @@
 
 use crate::museum::build_bohr;
 use crate::{Command, shell};
-use bohr_museum::{RealBug, Variant, Verdict, hunt, real_bugs, replay_every_way};
+use bohr_museum::{RealBug, Variant, hunt, real_bugs, replay_every_way};
 use std::path::Path;
 
 pub const COMMAND: Command = Command {
@@ -56,18 +56,14 @@ fn one(bug: &RealBug, bohr: &Path, seconds: u32, replays: u32) -> Result<String,
         Ok((hunt(bohr, &program, &[], seconds)?, program))
     };
     let (report, program) = hunted(Variant::Buggy).map_err(told)?;
-    if let Verdict::Wrong(sentence) = bug.judge(&report) {
-        return Err(sentence);
-    }
+    bug.judge(&report)?;
     let file = program.with_extension("bohr");
     let replayed = replay_every_way(bohr, &file, u64::from(replays), FEW).map_err(told)?;
     if let Some(complaint) = replayed {
         return Err(complaint);
     }
     let (fixed, _) = hunted(Variant::Fixed).map_err(told)?;
-    if let Verdict::Wrong(sentence) = bohr_museum::judge_twin(&fixed) {
-        return Err(sentence);
-    }
+    bohr_museum::judge_twin(&fixed)?;
     Ok(format!(
         "{} {}: {} in run {}, {:.1} s, {} replays; {}: silent in {} runs",
         bug.package,

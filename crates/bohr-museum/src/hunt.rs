@@ -46,15 +46,6 @@ pub struct Stack {
     pub stack: Vec<String>,
 }
 
-/// What a hunt says about an exhibit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Found as the manifest says, or nothing in a twin.
-    Right,
-    /// Anything else, in a sentence.
-    Wrong(String),
-}
-
 /// How a program is hunted.
 #[derive(Clone, Debug)]
 pub struct Hunting {
@@ -141,35 +132,39 @@ fn read(command: &mut Command, program: &Path) -> Result<Report, Error> {
 }
 
 /// Holds a report about the exhibit against its manifest.
-#[must_use]
-pub fn judge(exhibit: &Exhibit, report: &Report) -> Verdict {
+///
+/// # Errors
+/// What is wrong, in a sentence.
+pub fn judge(exhibit: &Exhibit, report: &Report) -> Result<(), String> {
     if !report.found {
-        return Verdict::Wrong(format!("not found in {} runs", report.runs));
+        return Err(format!("not found in {} runs", report.runs));
     }
     let expected = expected_kind(exhibit);
     let kind = report.kind.as_deref().unwrap_or("nothing");
     let message = report.message.as_deref().unwrap_or_default();
     if kind != expected {
-        return Verdict::Wrong(format!("{kind} instead of {expected}: {message}"));
+        return Err(format!("{kind} instead of {expected}: {message}"));
     }
     if report.reproduced != Some(true) {
-        return Verdict::Wrong("found, but a replay did not show it again".to_string());
+        return Err("found, but a replay did not show it again".to_string());
     }
     match unseen_site(exhibit, report) {
-        Some(marker) => Verdict::Wrong(format!("{kind}, but not at {marker}: {message}")),
-        None => Verdict::Right,
+        Some(marker) => Err(format!("{kind}, but not at {marker}: {message}")),
+        None => Ok(()),
     }
 }
 
 /// Holds a report about the fixed twin against what a twin is.
-#[must_use]
-pub fn judge_twin(report: &Report) -> Verdict {
+///
+/// # Errors
+/// What is wrong, in a sentence.
+pub fn judge_twin(report: &Report) -> Result<(), String> {
     if !report.found {
-        return Verdict::Right;
+        return Ok(());
     }
     let kind = report.kind.as_deref().unwrap_or("a failure");
     let message = report.message.as_deref().unwrap_or_default();
-    Verdict::Wrong(format!("the fixed twin fails: {kind}: {message}"))
+    Err(format!("the fixed twin fails: {kind}: {message}"))
 }
 
 /// The word for the expected failure, as bohr prints it.
@@ -254,10 +249,7 @@ mod tests {
     fn any_of_the_alternatives_will_do() {
         let account = named("account").unwrap();
         let here = frame(&account, "not-overdrawn");
-        assert_eq!(
-            judge(&account, &report("assertion", &[&here])),
-            Verdict::Right
-        );
+        assert_eq!(judge(&account, &report("assertion", &[&here])), Ok(()));
         for wrong in [
             Report::default(),
             report("deadlock", &[&here]),
@@ -267,10 +259,7 @@ mod tests {
                 ..report("assertion", &[&here])
             },
         ] {
-            assert!(
-                matches!(judge(&account, &wrong), Verdict::Wrong(_)),
-                "{wrong:?}"
-            );
+            assert!(judge(&account, &wrong).is_err(), "{wrong:?}");
         }
     }
 
@@ -279,9 +268,9 @@ mod tests {
         let factory = named("client-factory").unwrap();
         let [one, other] = ["list-second", "factory-second"].map(|marker| frame(&factory, marker));
         let whole = judge(&factory, &report("deadlock", &[&one, &other]));
-        assert_eq!(whole, Verdict::Right);
+        assert_eq!(whole, Ok(()));
         let half = judge(&factory, &report("deadlock", &[&one]));
-        assert!(matches!(half, Verdict::Wrong(_)));
+        assert!(half.is_err());
     }
 
     #[test]
@@ -289,13 +278,10 @@ mod tests {
         let dekker = named("dekker").unwrap();
         assert_eq!(Hunting::of_exhibit(&dekker, 1).model, "tso");
         let verdict = judge(&dekker, &Report::default());
-        assert!(matches!(verdict, Verdict::Wrong(_)));
+        assert!(verdict.is_err());
         let race = judge(&named("relaxed-arc").unwrap(), &Report::default());
-        assert!(matches!(race, Verdict::Wrong(_)));
-        assert_eq!(judge_twin(&Report::default()), Verdict::Right);
-        assert!(matches!(
-            judge_twin(&report("panic", &[])),
-            Verdict::Wrong(_)
-        ));
+        assert!(race.is_err());
+        assert_eq!(judge_twin(&Report::default()), Ok(()));
+        assert!(judge_twin(&report("panic", &[])).is_err());
     }
 }

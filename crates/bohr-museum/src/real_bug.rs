@@ -2,7 +2,7 @@
 //! last version with the bug and a version without it, each with a lock file,
 //! so that versions which were withdrawn can still be fetched.
 
-use crate::{Error, Report, Variant, Verdict, root};
+use crate::{Error, Report, Variant, root};
 use bohr_event::{FailureKind, Signature};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -119,10 +119,12 @@ impl RealBug {
     }
 
     /// Holds a report about the version with the bug against the manifest.
-    #[must_use]
-    pub fn judge(&self, report: &Report) -> Verdict {
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence.
+    pub fn judge(&self, report: &Report) -> Result<(), String> {
         if !report.found {
-            return Verdict::Wrong(format!("not found in {} runs", report.runs));
+            return Err(format!("not found in {} runs", report.runs));
         }
         let signature = Signature {
             kind: self.failure.kind.clone(),
@@ -133,10 +135,10 @@ impl RealBug {
         let (expected, kind) = (signature.kind_name(), report.kind.as_deref());
         if kind != Some(&*expected) {
             let kind = kind.unwrap_or("nothing");
-            return Verdict::Wrong(format!("{kind} instead of {expected}"));
+            return Err(format!("{kind} instead of {expected}"));
         }
         if report.reproduced != Some(true) {
-            return Verdict::Wrong("found, but a replay did not show it again".to_string());
+            return Err("found, but a replay did not show it again".to_string());
         }
         let frames: Vec<&String> = report
             .stacks
@@ -149,8 +151,8 @@ impl RealBug {
             !frames.iter().any(names)
         });
         match unseen {
-            Some(function) => Verdict::Wrong(format!("{expected}, but not in {function}")),
-            None => Verdict::Right,
+            Some(function) => Err(format!("{expected}, but not in {function}")),
+            None => Ok(()),
         }
     }
 }
@@ -209,13 +211,13 @@ mod tests {
             "a::RawRwLock::upgrade_slow at x.rs:1",
             "RawRwLock::lock_exclusive_slow",
         ];
-        assert_eq!(bug.judge(&report("deadlock", &stacks)), Verdict::Right);
+        assert_eq!(bug.judge(&report("deadlock", &stacks)), Ok(()));
         for wrong in [
             report("deadlock", &stacks[1..]),
             report("panic", &stacks),
             Report::default(),
         ] {
-            assert!(matches!(bug.judge(&wrong), Verdict::Wrong(_)), "{wrong:?}");
+            assert!(bug.judge(&wrong).is_err(), "{wrong:?}");
         }
     }
 }

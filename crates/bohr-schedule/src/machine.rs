@@ -3,8 +3,8 @@
 //! brute force, so that a claim about a strategy can be held against the
 //! plain definition.
 
-use crate::{Decision, Pending, Stop, Strategy, Used, View};
-use alloc::{vec, vec::Vec};
+use crate::{Decision, Pending, Plan, Position, Stop, Strategy, Used, View};
+use alloc::{boxed::Box, vec, vec::Vec};
 use bohr_event::{
     Anchor, Choice, ChoiceKind, EventKind, Operation, PlaceNumber, Schedule, Segment, ThreadIndex,
     ThreadPath,
@@ -474,4 +474,53 @@ pub fn crossed_locks() -> Program {
         vec![Lock(0), Lock(1), Unlock(1), Unlock(0)],
         vec![Lock(1), Lock(0), Unlock(0), Unlock(1)],
     ]
+}
+
+/// Follows one plan up to a position, and goes on with another one from there, as a
+/// run does that is cloned from the middle of another.
+pub struct Relay<'p> {
+    now: Box<dyn Strategy + 'p>,
+    then: Option<(&'p Plan, Position)>,
+    threads: Vec<(ThreadIndex, ThreadPath)>,
+}
+
+impl<'p> Relay<'p> {
+    /// At the first decision at which the first plan has come so far.
+    pub fn new(first: &'p Plan, second: &'p Plan, at: Position) -> Relay<'p> {
+        Relay {
+            now: first.strategy(0),
+            then: Some((second, at)),
+            threads: Vec::new(),
+        }
+    }
+}
+
+impl Strategy for Relay<'_> {
+    fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
+        self.threads.push((thread, path.clone()));
+        self.now.thread_started(thread, path);
+    }
+
+    fn decide(&mut self, view: &View<'_>) -> Decision {
+        let here = |then: &mut (&Plan, Position)| self.now.position() >= Some(then.1);
+        if let Some((plan, at)) = self.then.take_if(here) {
+            self.now = plan.resume(0, at, &self.now.memory());
+            for (thread, path) in &self.threads {
+                self.now.thread_started(*thread, path);
+            }
+        }
+        self.now.decide(view)
+    }
+
+    fn is_asked_alone(&self) -> bool {
+        self.now.is_asked_alone()
+    }
+
+    fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
+        self.now.choose(thread, kind, options)
+    }
+
+    fn report(&mut self, end: &View<'_>) -> &[u8] {
+        self.now.report(end)
+    }
 }

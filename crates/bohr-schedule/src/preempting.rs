@@ -265,9 +265,9 @@ impl Strategy for Preempting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{lost_update, run};
+    use crate::machine::{Relay, lost_update, run};
     use crate::{Plan, Rule};
-    use alloc::{boxed::Box, vec};
+    use alloc::vec;
 
     fn children() -> [ThreadPath; 2] {
         [1, 2].map(|child| ThreadPath::MAIN.child(child))
@@ -338,40 +338,6 @@ mod tests {
         assert_eq!(order(&Precedence::Last(one)), reversed);
     }
 
-    /// Takes over from another strategy at the first decision at which that is further
-    /// than this.
-    struct Relay<'p> {
-        now: Box<dyn Strategy + 'p>,
-        then: Option<(&'p Plan, Position)>,
-        threads: Vec<(ThreadIndex, ThreadPath)>,
-    }
-
-    impl Strategy for Relay<'_> {
-        fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
-            self.threads.push((thread, path.clone()));
-            self.now.thread_started(thread, path);
-        }
-
-        fn decide(&mut self, view: &View<'_>) -> Decision {
-            let here = |then: &mut (&Plan, Position)| self.now.position() >= Some(then.1);
-            if let Some((plan, at)) = self.then.take_if(here) {
-                self.now = plan.resume(0, at, &self.now.memory());
-                for (thread, path) in &self.threads {
-                    self.now.thread_started(*thread, path);
-                }
-            }
-            self.now.decide(view)
-        }
-
-        fn is_asked_alone(&self) -> bool {
-            self.now.is_asked_alone()
-        }
-
-        fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
-            self.now.choose(thread, kind, options)
-        }
-    }
-
     #[test]
     fn a_run_can_begin_in_the_middle_of_another() {
         let program = lost_update();
@@ -387,11 +353,7 @@ mod tests {
             let whole = run(&program, &mut *other.strategy(0)).machine.trace;
             for at in (0..turn).map(Position) {
                 assert!(later.agrees(&other, at));
-                let mut relay = Relay {
-                    now: later.strategy(0),
-                    then: Some((&other, at)),
-                    threads: Vec::new(),
-                };
+                let mut relay = Relay::new(&later, &other, at);
                 assert_eq!(run(&program, &mut relay).machine.trace, whole);
             }
             assert!(!later.agrees(&other, Position(turn)));

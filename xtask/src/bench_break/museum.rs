@@ -3,7 +3,7 @@
 
 use super::kept::{Broken, Shelf};
 use crate::museum::{build_bohr, chosen, hunt};
-use bohr_museum::{Exhibit, MemoryModel, Variant, Verdict};
+use bohr_museum::{Exhibit, MemoryModel, Variant};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -167,13 +167,10 @@ fn broken(exhibit: &Exhibit, bohr: &Path) -> Result<Value, String> {
         hunted.map_err(|error| error.to_string())
     };
     let (mut report, mut bug) = hunted(&sizes.small)?;
-    if bohr_museum::judge(exhibit, &report) != Verdict::Right {
+    if bohr_museum::judge(exhibit, &report).is_err() {
         (report, bug) = hunted(&sizes.default)?;
     }
-    match bohr_museum::judge(exhibit, &report) {
-        Verdict::Right => {}
-        Verdict::Wrong(sentence) => return Err(sentence),
-    }
+    bohr_museum::judge(exhibit, &report)?;
     let mut command = Command::new("timeout");
     command.arg(PATIENCE.to_string()).arg(bohr);
     command.args(["break", "from", "--json", "--output"]);

@@ -4,7 +4,7 @@
 
 use crate::museum::{build_bohr, chosen, hunt};
 use crate::paper_size::object;
-use bohr_museum::{Exhibit, MemoryModel, Variant, Verdict};
+use bohr_museum::{Exhibit, MemoryModel, Variant};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -72,9 +72,7 @@ fn simplify(exhibit: &Exhibit, bohr: &Path) -> Result<Value, String> {
     let arguments = &exhibit.manifest.arguments.default;
     let hunted = hunt(exhibit, Variant::Buggy, arguments, bohr, SECONDS);
     let (report, bug) = hunted.map_err(|error| error.to_string())?;
-    if let Verdict::Wrong(sentence) = bohr_museum::judge(exhibit, &report) {
-        return Err(sentence);
-    }
+    bohr_museum::judge(exhibit, &report)?;
     let mut command = Command::new(bohr);
     command.args(["simplify", "--json", "--time", TIME, "--output"]);
     object(command.arg(bug.with_extension("simple.bohr")).arg(&bug))

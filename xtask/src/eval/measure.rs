@@ -7,7 +7,7 @@ use super::settings::Settings;
 use super::statistics::{Summary, summary};
 use crate::paper_size::{self, Recorded, object};
 use bohr_museum::{
-    Compilers, Exhibit, Hunting, Mirror, Papers, Replaying, Report, Variant, Verdict,
+    Compilers, Exhibit, Hunting, Mirror, Papers, Replaying, Report, Variant, judge_twin,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -280,7 +280,7 @@ impl<'a> Measuring<'a> {
         for trial in 0..self.settings.trials {
             let report = self.hunt(exhibit, &program, strategy, trial)?;
             if report.found {
-                if let Verdict::Wrong(sentence) = bohr_museum::judge(exhibit, &report) {
+                if let Err(sentence) = bohr_museum::judge(exhibit, &report) {
                     complaint.get_or_insert(format!("trial {trial}: {sentence}"));
                 }
                 self.keep_bug(exhibit, &program)?;
@@ -311,14 +311,14 @@ impl<'a> Measuring<'a> {
         let program = self.compile(exhibit, Variant::Fixed)?;
         let report = self.hunt(exhibit, &program, self.settings.strategies[0], 0)?;
         measured.twin_runs = Some(report.runs);
-        silent(&report)?;
+        judge_twin(&report)?;
         let hunting = Hunting {
             races: true,
             ..Hunting::of(RACE_SECONDS)
         };
         let sizes = &exhibit.manifest.arguments.small;
         let report = hunting.run(self.bohr, &program, sizes);
-        silent(&report.map_err(|error| error.to_string())?)
+        judge_twin(&report.map_err(|error| error.to_string())?)
     }
 
     fn compile(&self, exhibit: &Exhibit, variant: Variant) -> Result<PathBuf, String> {
@@ -345,13 +345,5 @@ impl<'a> Measuring<'a> {
         };
         let report = hunting.run(self.bohr, program, sizes);
         report.map_err(|error| error.to_string())
-    }
-}
-
-/// What a hunt of a fixed twin has to say.
-fn silent(report: &Report) -> Result<(), String> {
-    match bohr_museum::judge_twin(report) {
-        Verdict::Wrong(sentence) => Err(sentence),
-        _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@
 use super::chosen;
 use super::hunt::{build_bohr, hunt};
 use crate::shell;
-use bohr_museum::{Exhibit, Variant, Verdict};
+use bohr_museum::{Exhibit, Variant};
 use std::path::Path;
 
 /// Seconds per hunt, and per step of an explanation, unless `--seconds` says
@@ -49,13 +49,10 @@ fn judge(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<String, String>
     };
     // The smallest runs are the quickest to explain, and as good as any.
     let (mut report, mut bug_file) = hunt(&sizes.small)?;
-    if bohr_museum::judge(exhibit, &report) != Verdict::Right {
+    if bohr_museum::judge(exhibit, &report).is_err() {
         (report, bug_file) = hunt(&sizes.default)?;
     }
-    match bohr_museum::judge(exhibit, &report) {
-        Verdict::Right => {}
-        Verdict::Wrong(sentence) => return Err(sentence),
-    }
+    bohr_museum::judge(exhibit, &report)?;
     let explained = bohr_museum::explain(bohr, &bug_file, seconds);
     let explanation = explained.map_err(|error| error.to_string())?;
     let unnamed = bohr_museum::unnamed(exhibit, &explanation);

@@ -5,7 +5,7 @@
 
 use super::chosen;
 use crate::{install, shell};
-use bohr_museum::{Compilers, Error, Exhibit, Hunting, Report, Variant, Verdict, replay_every_way};
+use bohr_museum::{Compilers, Error, Exhibit, Hunting, Report, Variant, replay_every_way};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -91,10 +91,8 @@ fn hunt_both(exhibit: &Exhibit, bohr: &Path, seconds: u32, replays: u64) -> Resu
     let arguments = &exhibit.manifest.arguments.default;
     let buggy = hunt(exhibit, Variant::Buggy, arguments, bohr, seconds);
     let (report, bug_file) = buggy.map_err(|error| error.to_string())?;
-    let found = match bohr_museum::judge(exhibit, &report) {
-        Verdict::Right => replayed(&report, bohr, &bug_file, replays)?,
-        Verdict::Wrong(sentence) => return Err(sentence),
-    };
+    bohr_museum::judge(exhibit, &report)?;
+    let found = replayed(&report, bohr, &bug_file, replays)?;
     let seconds = seconds.div_ceil(SILENT_SHARE);
     let silent = silent_runs(exhibit, arguments, bohr, seconds)?;
     Ok(format!("{found}  {silent:11}"))
@@ -121,9 +119,7 @@ fn silent_runs(
             ..own.clone()
         };
         let twin = hunting.run(bohr, &program, arguments).map_err(told)?;
-        if let Verdict::Wrong(sentence) = bohr_museum::judge_twin(&twin) {
-            return Err(format!("{sentence}, under {model}"));
-        }
+        bohr_museum::judge_twin(&twin).map_err(|sentence| format!("{sentence}, under {model}"))?;
         runs += twin.runs;
     }
     Ok(runs)

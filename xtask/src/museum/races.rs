@@ -5,7 +5,7 @@
 use super::chosen;
 use super::hunt::build_bohr;
 use crate::shell;
-use bohr_museum::{Compilers, Exhibit, Hunting, Variant, Verdict, judge_twin};
+use bohr_museum::{Compilers, Exhibit, Hunting, Variant, judge_twin};
 use std::path::Path;
 
 /// Seconds per twin, unless `--seconds` says otherwise.
@@ -48,8 +48,5 @@ fn silent_runs(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<u64, Stri
     };
     let arguments = &exhibit.manifest.arguments.small;
     let report = hunting.run(bohr, &twin, arguments).map_err(told)?;
-    match judge_twin(&report) {
-        Verdict::Wrong(sentence) => Err(sentence),
-        _ => Ok(report.runs),
-    }
+    judge_twin(&report).map(|()| report.runs)
 }

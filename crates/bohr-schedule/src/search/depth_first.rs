@@ -298,14 +298,12 @@ impl Search for DepthFirst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Machine, Outcome, Program, Step, crossed_locks, enumerate, run};
-    use crate::{Decision, Position, View};
+    use crate::Position;
+    use crate::machine::{Machine, Outcome, Program, Relay, Step, crossed_locks, enumerate, run};
     use alloc::{
-        boxed::Box,
         collections::{BTreeMap, BTreeSet},
         vec,
     };
-    use bohr_event::{ChoiceKind, ThreadPath};
     use proptest::prelude::*;
 
     type Trace = Vec<(ThreadIndex, Operation)>;
@@ -424,7 +422,7 @@ mod tests {
                 // Where the first plan prescribes nothing more, nobody stands.
                 let at = Position(u32::from(at) % (branch.turns.len() as u32).max(1));
                 if !branch.turns.is_empty() && before.agrees(&plan, at) {
-                    let continued = run(&program, &mut Continued::new(&before, &plan, at));
+                    let continued = run(&program, &mut Relay::new(&before, &plan, at));
                     prop_assert_eq!(continued.machine.trace, whole.machine.trace);
                     prop_assert_eq!(continued.report, whole.report);
                 }
@@ -439,52 +437,6 @@ mod tests {
             let runs = explore(&program, DepthFirst::bounded(), ahead, 100_000);
             let found: BTreeSet<_> = runs.iter().map(|run| threads(&run.1)).collect();
             prop_assert_eq!(found, all);
-        }
-    }
-
-    /// Follows one plan up to a position, and from there on another.
-    struct Continued<'p> {
-        now: Box<dyn crate::Strategy + 'p>,
-        then: Option<(&'p Plan, Position)>,
-        threads: Vec<(ThreadIndex, ThreadPath)>,
-    }
-
-    impl<'p> Continued<'p> {
-        fn new(first: &'p Plan, second: &'p Plan, at: Position) -> Continued<'p> {
-            let (now, then) = (first.strategy(0), Some((second, at)));
-            let threads = Vec::new();
-            Continued { now, then, threads }
-        }
-    }
-
-    impl crate::Strategy for Continued<'_> {
-        fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
-            self.threads.push((thread, path.clone()));
-            self.now.thread_started(thread, path);
-        }
-
-        fn decide(&mut self, view: &View<'_>) -> Decision {
-            let here = |(_, at): &(&Plan, Position)| self.now.position() == Some(*at);
-            if let Some((plan, at)) = self.then.take_if(|then| here(then)) {
-                let memory = self.now.memory();
-                self.now = plan.resume(0, at, &memory);
-                for (thread, path) in &self.threads {
-                    self.now.thread_started(*thread, path);
-                }
-            }
-            self.now.decide(view)
-        }
-
-        fn is_asked_alone(&self) -> bool {
-            self.now.is_asked_alone()
-        }
-
-        fn choose(&mut self, thread: ThreadIndex, kind: ChoiceKind, options: u32) -> u32 {
-            self.now.choose(thread, kind, options)
-        }
-
-        fn report(&mut self, end: &View<'_>) -> &[u8] {
-            self.now.report(end)
         }
     }
 
