@@ -62,7 +62,8 @@ impl Settings {
             // Some hundred thousand schedules; studies of such programs stop at ten to
             // a hundred thousand.
             seconds: 10,
-            replays: 10_000,
+            // As many as tell a flaky one; `museum hunt` makes ten thousand of each.
+            replays: 1_000,
             strategies: &[
                 "mixed", "random", "pct:3", "pos", "surw", "feedback", "bounded",
             ],
