@@ -9,11 +9,10 @@
 use crate::{
     control, faults,
     footprint::{self, mappings, withheld},
-    notices,
     objects::OBJECTS,
-    obstacles, system, system_calls,
+    obstacles, system,
+    system_calls::{self, copies},
 };
-use bohr_event::control::Notice;
 use core::{
     ffi::c_void,
     sync::atomic::{AtomicU8, Ordering},
@@ -104,6 +103,13 @@ impl Call<'_> {
         self.registers[libc::REG_RAX as usize] = answer as i64;
     }
 
+    /// Moves the caller to another stack, unless there is none.
+    fn go_on_at(&mut self, stack: usize) {
+        if stack != 0 {
+            self.registers[libc::REG_RSP as usize] = stack as i64;
+        }
+    }
+
     /// Makes the call again where it was made, this time for real. The next
     /// announcement switches dispatching on again.
     fn repeat(&mut self) {
@@ -137,28 +143,22 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Whether the call makes a thread, which nobody controls: `pthread_create` of the
-/// program comes another way.
-fn is_thread(number: i64, first: usize) -> bool {
-    let flags = match number {
-        libc::SYS_clone => first as u64,
-        // SAFETY: the structure begins with the flags.
-        libc::SYS_clone3 => unsafe { *(first as *const u64) },
-        _ => 0,
-    };
-    flags & libc::CLONE_THREAD as u64 != 0
-}
-
 fn handle(call: &mut Call) {
     let (number, arguments) = (call.number(), call.arguments());
     obstacles::note_call(number, arguments);
     match number {
-        // They create a line of execution that goes on where the call was made.
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
-            if is_thread(number, arguments[0]) {
-                notices::note(Notice::HiddenThread);
+            match copies::wanted(number, arguments) {
+                Some(copy) => {
+                    let answer = copy.make();
+                    call.answer(answer);
+                    if answer == 0 {
+                        call.go_on_at(copy.stack);
+                    }
+                }
+                // It shares our memory: the stack under us is no place for both.
+                None => call.repeat(),
             }
-            call.repeat();
         }
         _ => {
             let answer = system_calls::answer(number, arguments, call.place());

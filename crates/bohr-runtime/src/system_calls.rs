@@ -4,6 +4,7 @@
 //! same in every run.
 
 mod accounts;
+pub mod copies;
 mod meetings;
 mod patience;
 mod queues;

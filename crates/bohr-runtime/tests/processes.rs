@@ -166,3 +166,25 @@ fn many_runs_do_not_make_the_template_grow() {
     template.run(&plain);
     assert!(template.resident_pages() <= before + 8, "{before}");
 }
+
+/// However a process is copied, its copy runs uncontrolled from the beginning.
+#[test]
+fn copies_are_uncontrolled() {
+    let program = Program::compile("copies.c");
+    for way in [
+        "fork",
+        "_Fork",
+        "clone",
+        "by number",
+        "described",
+        "as it is",
+    ] {
+        let mut template = program.start_with(&[way]);
+        for report in template.run(&job(&Plan::new(Rule::Random), 10)) {
+            assert_eq!(report.outcome, Outcome::Exited { code: 0 }, "{way}");
+            assert!(report.events < 100, "{way}: {} events", report.events);
+            let detail = report.report.detail.expect("asked for");
+            assert!(detail.notices.contains(&Notice::Process), "{way}");
+        }
+    }
+}

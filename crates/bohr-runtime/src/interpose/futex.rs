@@ -7,7 +7,8 @@ use crate::{
     control,
     engine::{ENGINE, Woken, operation},
     interpose::{condition, mutex},
-    system, system_calls,
+    system,
+    system_calls::{self, copies},
     thread::{Interruptible, Wait},
     waiting::read_word,
 };
@@ -216,6 +217,10 @@ interpose! {
             libc::SYS_sched_yield => {
                 ENGINE.step(operation(EventKind::Yield, 0, place));
                 Some(0)
+            }
+            libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
+                let copy = copies::wanted(number, arguments).filter(|copy| copy.stack == 0);
+                copy.map(|copy| copy.make())
             }
             _ => polling::answer(number, arguments, place)
                 .or_else(|| system_calls::answer(number, arguments, place)),

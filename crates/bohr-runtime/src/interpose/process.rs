@@ -18,14 +18,21 @@ use core::{
     mem::MaybeUninit,
 };
 
-/// The C library's `fork`, and control is off in the child. Its child handlers
-/// find the calling thread as the only one, which it is.
+/// The C library's `fork`. Control is off in the child, also for the handlers that
+/// `pthread_atfork` has registered for it: the system call arrives in
+/// [`crate::system_calls::copies`]. Those for the parent run under control, and the
+/// child's find the calling thread as the only one, which it is.
 fn fork_process() -> i32 {
+    let fork = real!(fn fork() -> i32);
+    if control::is_dispatching() {
+        dispatch::resume();
+        // SAFETY: passes on the call.
+        return unsafe { fork() };
+    }
     if control::is_on() {
         notices::note(Notice::Process);
     }
-    let fork = real!(fn fork() -> i32);
-    // SAFETY: passes on the call.
+    // SAFETY: as above.
     let child = dispatch::directly(|| unsafe { fork() });
     if child == 0 {
         control::end();
