@@ -9,6 +9,7 @@ use crate::{
     outpost,
     pool::POOL,
     real::real,
+    signals,
     thread::{Life, Start, Thread, Wait},
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -114,10 +115,12 @@ pub fn entry(start: usize) -> u64 {
     start as u64 + 1
 }
 
-/// The running thread's first event.
+/// The running thread's first event. What was sent to it before is handled before it
+/// does anything else.
 pub fn started(kind: EventKind, place: u64) {
     let thread = ENGINE.current();
     ENGINE.picked(operation(kind, thread.object(), place));
+    signals::deliver(thread, place);
 }
 
 /// Last code of a thread.

@@ -37,9 +37,17 @@ static void *waits_for_signal(void *set) {
     return 0;
 }
 
+static sem_t sent;
+
+static void *waits_until_sent(void *unused) {
+    sem_wait(&sent);
+    return unused;
+}
+
 int main(void) {
     pthread_t thread;
     sem_init(&ready, 0, 0);
+    sem_init(&sent, 0, 0);
     struct sigaction action = {.sa_handler = handle};
     assert(sigaction(SIGUSR1, &action, 0) == 0);
     pthread_create(&thread, 0, waits_in_condition, 0);
@@ -72,8 +80,17 @@ int main(void) {
     assert(handled == 1);
     pthread_sigmask(SIG_UNBLOCK, &set, 0);
     assert(handled == 2);
+
+    // Whether the thread has begun or not, it handles what it is sent.
+    pthread_create(&thread, 0, waits_until_sent, 0);
+    handler_thread = thread;
+    assert(pthread_kill(thread, SIGUSR1) == 0);
+    sem_post(&sent);
+    pthread_join(thread, 0);
+    assert(handled == 3);
+
     signal(SIGUSR1, SIG_IGN);
     raise(SIGUSR1);
-    assert(handled == 2 && blocked == 0);
+    assert(handled == 3 && blocked == 0);
     return 0;
 }
