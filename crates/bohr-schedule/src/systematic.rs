@@ -8,7 +8,8 @@
 //!
 //! Deviation: a thread that spins is left alone while another can go on, so
 //! that searches of programs with spin locks end. Runs in which a spin loop
-//! goes round more often are not seen.
+//! goes round more often are not seen. Where all that could go on instead are
+//! asleep, what they would do has been seen, and the run is over.
 
 use crate::{Decision, Grant, Position, Stop, Strategy, View, sequential::next_in_turn};
 use alloc::vec::Vec;
@@ -133,13 +134,14 @@ impl<'a> Systematic<'a> {
             .copied()
             .filter(|&thread| is_awake(thread))
             .collect();
-        if enabled.is_empty() {
-            return None;
-        }
         let awake = View {
             enabled: &enabled,
             ..*view
         };
+        let waits_for_sleepers = view.any_useful() && !awake.any_useful();
+        if enabled.is_empty() || waits_for_sleepers {
+            return None;
+        }
         Some(next_in_turn(&awake))
     }
 
@@ -249,6 +251,32 @@ mod tests {
         match run.nodes[0] {
             Node::Threads { current, .. } => current,
             Node::Outcomes(_) => panic!("a decision between threads"),
+        }
+    }
+
+    /// What thread 0 does, which spins while thread 1 could go on but is asleep.
+    #[test]
+    fn who_spins_does_not_wait_for_who_sleeps() {
+        let read = |object| Operation::plain(EventKind::Read, 4, object, PlaceNumber(1));
+        let branch = Branch {
+            turns: Vec::new(),
+            asleep: [ThreadIndex(1)].to_vec(),
+        };
+        for spins in [false, true] {
+            let first = Pending {
+                spins,
+                ..Pending::new(read(0x1000))
+            };
+            let view = View {
+                pending: &[first, Pending::new(read(0x2000))],
+                enabled: &[ThreadIndex(0), ThreadIndex(1)],
+                last: None,
+            };
+            let expected = match spins {
+                true => Decision::Stop(Stop::Pruned),
+                false => Decision::Run(Grant::once(ThreadIndex(0))),
+            };
+            assert_eq!(Systematic::new(&branch).decide(&view), expected);
         }
     }
 
