@@ -304,6 +304,7 @@ impl Engine {
         }
         let thread = self.current();
         faults::require_room(thread, operation.place);
+        self.check_limit();
         self.waits.set(self.waits.get() + 1);
         thread.begin(wait, deadline, self.waits.get());
         if buffers::are_used() {

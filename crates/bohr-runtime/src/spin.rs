@@ -54,6 +54,8 @@ struct Sight {
 pub struct Sample {
     seen: RefCell<[Sight; LOOKED_AT as usize]>,
     count: Cell<usize>,
+    /// Whether the last sample that is whole went round in a circle.
+    circle: Cell<bool>,
 }
 
 impl Spin {
@@ -113,7 +115,14 @@ impl Sample {
         Sample {
             seen: RefCell::new([NOTHING; LOOKED_AT as usize]),
             count: Cell::new(0),
+            circle: Cell::new(false),
         }
+    }
+
+    /// Whether a thread that has executed so many events since the last switch went
+    /// round in a circle when it was last looked at.
+    pub fn is_circle(&self, since: u64) -> bool {
+        since >= SUSPICIOUS + LOOKED_AT && self.circle.get()
     }
 
     /// Which of the events that are looked at the one with this number since the
@@ -156,7 +165,12 @@ impl Sample {
             value: value(operation),
         };
         self.count.set(number + 1);
-        number + 1 == seen.len() && (1..=LONGEST_LOOP).any(|length| repeats(&*seen, length))
+        if number + 1 < seen.len() {
+            return false;
+        }
+        let circle = (1..=LONGEST_LOOP).any(|length| repeats(&*seen, length));
+        self.circle.set(circle);
+        circle
     }
 }
 

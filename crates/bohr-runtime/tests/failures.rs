@@ -59,6 +59,42 @@ fn ways_to_fail() {
 }
 
 #[test]
+fn a_lone_thread_in_a_loop_is_told() {
+    let program = Program::compile("failures.c");
+    let told = failure(&program, "look-again");
+    assert_eq!(told.kind, FailureKind::Livelock);
+    assert!(
+        told.message.contains("waited in a loop"),
+        "{}",
+        told.message
+    );
+}
+
+/// The limit of events is met at the same event by whoever decides, also where a
+/// thread gives way just then.
+#[test]
+fn runs_without_end_replay() {
+    let program = Program::compile("failures.c");
+    for (way, limit) in [
+        ("spin", 200),
+        ("spin-in-turns", 200),
+        ("spin-in-turns", 201),
+    ] {
+        let mut template = program.start_with(&[way]);
+        let mut hunt = job(&Plan::new(Rule::Random), 3);
+        hunt.limits.events = limit;
+        for report in template.run(&hunt) {
+            let schedule = report.detail.clone().expect("asked for").schedule;
+            let mut replay = job(&Plan::replay(schedule), 1);
+            replay.limits.events = limit;
+            let replayed = template.run(&replay).remove(0);
+            assert_eq!(replayed.outcome, report.outcome, "{way}");
+            assert_eq!(replayed.events, report.events, "{way}");
+        }
+    }
+}
+
+#[test]
 fn the_failing_place_is_in_the_program() {
     let program = Program::compile("failures.c");
     let mut template = program.start_with(&["crash"]);

@@ -13,6 +13,7 @@ use crate::{
     unwind::Registers,
     verdict, waiting,
 };
+use alloc::{format, string::String};
 use bohr_event::{EventKind, FailureKind, Operation, ThreadIndex};
 use bohr_schedule::{Decision, Grant, Pending, Position, Used, View};
 
@@ -95,7 +96,6 @@ impl Engine {
     /// buffers, every hook comes here.
     fn take_reserve(&self) -> bool {
         self.settle();
-        self.check_limit();
         if self.reserve.get() == 0 {
             return false;
         }
@@ -106,7 +106,8 @@ impl Engine {
             self.settle();
             return true;
         }
-        let room = self.room();
+        // Whoever has been picked does its event, whatever the limit.
+        let room = self.room().max(1);
         // The fast path stops before an event that is to be looked at.
         let distance = Sample::distance(self.settled.get() - self.switched_at.get());
         let amount = self.reserve.get().min(room).min(distance.max(1));
@@ -133,11 +134,38 @@ impl Engine {
         }
     }
 
-    fn check_limit(&self) {
-        if self.room() == 0 {
-            let message = "the run reached its limit of events without an end";
-            verdict::fail(FailureKind::Livelock, message);
+    /// Ends a run that has gone on for too long, where a thread comes to announce
+    /// something: earlier than the strategy is asked, since who has planned a run up
+    /// to here has no answer.
+    #[inline]
+    pub(super) fn check_limit(&self) {
+        if GRANT.get() == 0 {
+            self.settle();
+            self.check_room();
         }
+    }
+
+    fn check_room(&self) {
+        if self.room() > 0 {
+            return;
+        }
+        let mut message = String::from("the run reached its limit of events without an end");
+        let since = self.settled.get() - self.switched_at.get();
+        if self.sample.is_circle(since) && self.can_nobody_else() {
+            message += &format!(
+                ": for the last {since} of them the thread has waited in a loop, and nobody \
+                 else can go on"
+            );
+        }
+        verdict::fail(FailureKind::Livelock, &message);
+    }
+
+    fn can_nobody_else(&self) -> bool {
+        let mut nobody = true;
+        self.each_live(|thread| {
+            nobody &= thread.index == self.current.get() || !waiting::is_over(thread);
+        });
+        nobody
     }
 
     /// Counts what the fast path has used and takes back what it has not.

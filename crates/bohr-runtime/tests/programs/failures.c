@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 static volatile int *nowhere;
 static volatile int zero;
 static volatile int *volatile no_block = &zero;
@@ -59,9 +60,14 @@ static void *work(void *way) {
         exit(3);
     if (!strcmp(way, "_exit"))
         _exit(4);
-    if (!strcmp(way, "spin"))
+    if (!strcmp(way, "spin") || !strcmp(way, "spin-in-turns"))
         for (;;)
             sched_yield();
+    if (!strcmp(way, "look-again"))
+        for (;;) {
+            pthread_mutex_lock(&unlocked);
+            pthread_mutex_unlock(&unlocked);
+        }
     if (!strcmp(way, "hang"))
         for (;;)
             __asm__ volatile("");
@@ -91,7 +97,8 @@ static void *bystander(void *unused) {
 int main(int count, char **arguments) {
     pthread_t thread;
     pthread_create(&thread, 0, work, arguments[count - 1]);
-    if (!strcmp(arguments[count - 1], "self-lock")) {
+    if (!strcmp(arguments[count - 1], "self-lock") ||
+        !strcmp(arguments[count - 1], "spin-in-turns")) {
         // Others can still go on.
         pthread_t other;
         pthread_create(&other, 0, bystander, 0);
