@@ -19,6 +19,7 @@ pub mod memory;
 pub mod mutex;
 pub mod notification;
 pub mod once;
+pub mod pieces;
 pub mod polling;
 pub mod priority;
 pub mod process;

@@ -14,7 +14,7 @@ use crate::{
     clock::{CLOCK, timespec},
     descriptors::{self, Kind},
     engine::ENGINE,
-    interpose::{futex::Futex, input_output, machine, process, random, time},
+    interpose::{futex::Futex, input_output, machine, pieces::Means, process, random, time},
     output, system, verdict,
 };
 use core::ffi::c_void;
@@ -45,6 +45,9 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
             false => Some(INTERRUPTED),
         },
         libc::SYS_write | libc::SYS_writev => {
+            if let Some(answer) = write_in_pieces(number, arguments, place) {
+                return Some(answer);
+            }
             let mut arguments = arguments;
             if number == libc::SYS_write {
                 arguments[2] = output::legible(first as i32, second, third);
@@ -77,6 +80,30 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
             .or_else(|| patience::answer(number, arguments, place))
             .or_else(|| meetings::answer(number, arguments, place))
             .or_else(|| accounts::answer(number, arguments)),
+    }
+}
+
+/// A write that may wait in the middle; `None` for others.
+fn write_in_pieces(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
+    let [descriptor, start, length, ..] = arguments;
+    let descriptor = descriptor as i32;
+    // SAFETY: the caller's buffer, or pieces.
+    let answer = unsafe {
+        match number {
+            libc::SYS_write => {
+                let buffer = (start as *const c_void, length);
+                input_output::buffer_in_pieces(descriptor, buffer, Means::Write, place)
+            }
+            _ => {
+                let vector = (start as *const libc::iovec, length);
+                input_output::vector_in_pieces(descriptor, vector, Means::Write, place)
+            }
+        }
+    }?;
+    match answer {
+        // SAFETY: `errno` is always there.
+        -1 => Some(-unsafe { *libc::__errno_location() } as isize),
+        written => Some(written),
     }
 }
 

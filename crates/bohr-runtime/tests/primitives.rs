@@ -94,6 +94,11 @@ fn pipes_and_sockets() {
 }
 
 #[test]
+fn more_than_pipes_and_sockets_hold() {
+    Program::compile("long_transfers.c").always_succeeds(5);
+}
+
+#[test]
 fn signals() {
     Program::compile("signals.c").always_succeeds(10);
 }

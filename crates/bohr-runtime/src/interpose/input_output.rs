@@ -1,7 +1,11 @@
 //! Reading and writing where it can wait: pipes, sockets, event counters,
 //! terminals. The engine waits until the kernel says that the call will not.
 
-use super::{caller, cancel, interpose, random};
+use super::{
+    caller, cancel, interpose,
+    pieces::{self, Means},
+    random,
+};
 use crate::{
     control,
     descriptors::{self, Kind},
@@ -9,8 +13,7 @@ use crate::{
     engine::{ENGINE, Woken, operation},
     output,
     real::real,
-    signals::signal_file,
-    system,
+    signals::{self, signal_file},
     thread::{Interruptible, Wait},
     timers,
 };
@@ -19,7 +22,7 @@ use core::ffi::c_void;
 
 /// Which way the data goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     In,
     Out,
 }
@@ -27,7 +30,7 @@ enum Way {
 /// Announces a transfer and waits until it can be made. Standard output and
 /// standard error never wait: whoever reads them is outside. Says whether the
 /// transfer is to be made; a signal's handler may have ended the call.
-fn announce(descriptor: i32, way: Way, waits: bool, place: u64) -> bool {
+pub(super) fn announce(descriptor: i32, way: Way, waits: bool, place: u64) -> bool {
     let Kind::Stream(name) = descriptors::kind(descriptor) else {
         return true;
     };
@@ -75,52 +78,27 @@ fn transfer<R: From<i8>>(
         fail(libc::EINTR);
         return R::from(-1);
     }
-    dispatch::in_passing(make)
+    let result = dispatch::in_passing(make);
+    handle_broken_pipe(place);
+    result
 }
 
-/// A blocking write to a pipe of more than it can hold now: piece by piece.
-fn write_in_pieces(descriptor: i32, buffer: *const c_void, length: usize, place: u64) -> isize {
-    let mut written = 0;
-    while written < length {
-        if !announce(descriptor, Way::Out, true, place) {
-            return if written == 0 {
-                fail(libc::EINTR)
-            } else {
-                written as isize
-            };
-        }
-        let piece = libc::iovec {
-            iov_base: buffer.wrapping_byte_add(written).cast_mut(),
-            iov_len: length - written,
-        };
-        const NO_WAIT: usize = 8; // RWF_NOWAIT
-        let piece = &raw const piece as usize;
-        let arguments = [
-            descriptor as usize,
-            piece,
-            1,
-            usize::MAX,
-            usize::MAX,
-            NO_WAIT,
-        ];
-        // SAFETY: the program's buffer.
-        match unsafe { system::try_call(libc::SYS_pwritev2, arguments) } {
-            Ok(count) => written += count,
-            Err(libc::EAGAIN) => {}
-            Err(error) if written == 0 => return fail(error),
-            Err(_) => break,
-        }
+/// The kernel signals a write that nobody can read, and the handler runs before the
+/// call returns, not where the thread next waits for its turn.
+pub(super) fn handle_broken_pipe(place: u64) {
+    let thread = ENGINE.current();
+    if control::is_on() && signals::pending(thread) & signals::bit(libc::SIGPIPE) != 0 {
+        // SAFETY: `errno` is always there.
+        let error = unsafe { *libc::__errno_location() };
+        signals::deliver(thread, place);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = error };
     }
-    written as isize
 }
 
-fn fail(error: i32) -> isize {
+pub(super) fn fail(error: i32) -> isize {
     // SAFETY: `errno` is always there.
     unsafe { *libc::__errno_location() = error };
-    if error == libc::EPIPE {
-        // SAFETY: as the kernel would have done.
-        unsafe { libc::raise(libc::SIGPIPE) };
-    }
     -1
 }
 
@@ -128,11 +106,61 @@ fn waits(flags: i32) -> bool {
     flags & libc::MSG_DONTWAIT == 0
 }
 
-fn is_large_pipe_write(descriptor: i32, length: usize) -> bool {
-    length > libc::PIPE_BUF
-        && !(1..=2).contains(&descriptor)
-        && matches!(descriptors::kind(descriptor), Kind::Stream(_))
-        && !descriptors::is_nonblocking(descriptor)
+/// Makes a transfer that may wait in the middle piece by piece; `None` for others.
+///
+/// # Safety
+/// The message must be one that `sendmsg` or `recvmsg` would take.
+unsafe fn in_pieces(
+    descriptor: i32,
+    message: &mut libc::msghdr,
+    means: Means,
+    place: u64,
+) -> Option<isize> {
+    // SAFETY: as promised.
+    let length = unsafe { pieces::length(message.msg_iov, message.msg_iovlen) };
+    let apart = control::is_on() && pieces::may_wait_inside(descriptor, means, length);
+    // SAFETY: as promised.
+    apart.then(|| unsafe { pieces::transfer(descriptor, message, means, place) })
+}
+
+/// The same with one buffer.
+///
+/// # Safety
+/// The buffer must have so many bytes.
+pub unsafe fn buffer_in_pieces(
+    descriptor: i32,
+    (buffer, length): (*const c_void, usize),
+    means: Means,
+    place: u64,
+) -> Option<isize> {
+    let mut piece = libc::iovec {
+        iov_base: core::ptr::null_mut(),
+        iov_len: 0,
+    };
+    let mut message = pieces::message(buffer.cast_mut(), length, &mut piece);
+    // SAFETY: a message with the buffer and nothing else.
+    unsafe { in_pieces(descriptor, &mut message, means, place) }
+}
+
+/// The same with pieces.
+///
+/// # Safety
+/// There must be so many pieces.
+pub unsafe fn vector_in_pieces(
+    descriptor: i32,
+    (vector, count): (*const libc::iovec, usize),
+    means: Means,
+    place: u64,
+) -> Option<isize> {
+    let mut none = libc::iovec {
+        iov_base: core::ptr::null_mut(),
+        iov_len: 0,
+    };
+    let mut message = pieces::message(core::ptr::null_mut(), 0, &mut none);
+    message.msg_iov = vector.cast_mut();
+    message.msg_iovlen = count;
+    // SAFETY: a message with the pieces and nothing else.
+    unsafe { in_pieces(descriptor, &mut message, means, place) }
 }
 
 interpose! {
@@ -150,8 +178,10 @@ interpose! {
 
     fn write(descriptor: i32, buffer: *const c_void, length: usize) -> isize {
         let place = caller();
-        if control::is_on() && is_large_pipe_write(descriptor, length) {
-            return write_in_pieces(descriptor, buffer, length, place);
+        // SAFETY: the program's buffer.
+        let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), Means::Write, place) };
+        if let Some(answer) = whole {
+            return answer;
         }
         let legible = output::legible(descriptor, buffer as usize, length);
         if legible == 0 && length > 0 {
@@ -173,19 +203,32 @@ interpose! {
     }
 
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
+        let place = caller();
+        let vector = (pieces, usize::try_from(count).unwrap_or(0));
+        // SAFETY: the program's pieces.
+        let whole = unsafe { vector_in_pieces(descriptor, vector, Means::Write, place) };
+        if let Some(answer) = whole {
+            return answer;
+        }
         let write = real!(fn writev(i32, *const libc::iovec, i32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { write(descriptor, pieces, count) };
-        let written = transfer(descriptor, Way::Out, true, caller(), make);
+        let written = transfer(descriptor, Way::Out, true, place, make);
         output::note_written(descriptor, usize::try_from(written).unwrap_or(0));
         written
     }
 
     fn recv(descriptor: i32, buffer: *mut c_void, length: usize, flags: i32) -> isize {
+        let (place, means) = (caller(), Means::Receive(flags));
+        // SAFETY: the program's buffer.
+        let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), means, place) };
+        if let Some(answer) = whole {
+            return answer;
+        }
         let receive = real!(fn recv(i32, *mut c_void, usize, i32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { receive(descriptor, buffer, length, flags) };
-        transfer(descriptor, Way::In, waits(flags), caller(), make)
+        transfer(descriptor, Way::In, waits(flags), place, make)
     }
 
     fn recvfrom(
@@ -196,24 +239,45 @@ interpose! {
         address: *mut c_void,
         address_length: *mut u32,
     ) -> isize {
+        let place = caller();
+        if address.is_null() {
+            let means = Means::Receive(flags);
+            // SAFETY: the program's buffer.
+            let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), means, place) };
+            if let Some(answer) = whole {
+                return answer;
+            }
+        }
         let receive = real!(fn recvfrom(i32, *mut c_void, usize, i32, *mut c_void, *mut u32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { receive(descriptor, buffer, length, flags, address, address_length) };
-        transfer(descriptor, Way::In, waits(flags), caller(), make)
+        transfer(descriptor, Way::In, waits(flags), place, make)
     }
 
-    fn recvmsg(descriptor: i32, message: *mut c_void, flags: i32) -> isize {
-        let receive = real!(fn recvmsg(i32, *mut c_void, i32) -> isize);
+    fn recvmsg(descriptor: i32, message: *mut libc::msghdr, flags: i32) -> isize {
+        let (place, means) = (caller(), Means::Receive(flags));
+        // SAFETY: the program's message.
+        let whole = unsafe { in_pieces(descriptor, &mut *message, means, place) };
+        if let Some(answer) = whole {
+            return answer;
+        }
+        let receive = real!(fn recvmsg(i32, *mut libc::msghdr, i32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { receive(descriptor, message, flags) };
-        transfer(descriptor, Way::In, waits(flags), caller(), make)
+        transfer(descriptor, Way::In, waits(flags), place, make)
     }
 
     fn send(descriptor: i32, buffer: *const c_void, length: usize, flags: i32) -> isize {
+        let (place, means) = (caller(), Means::Send(flags));
+        // SAFETY: the program's buffer.
+        let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), means, place) };
+        if let Some(answer) = whole {
+            return answer;
+        }
         let send = real!(fn send(i32, *const c_void, usize, i32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { send(descriptor, buffer, length, flags) };
-        transfer(descriptor, Way::Out, waits(flags), caller(), make)
+        transfer(descriptor, Way::Out, waits(flags), place, make)
     }
 
     fn sendto(
@@ -224,17 +288,36 @@ interpose! {
         address: *const c_void,
         address_length: u32,
     ) -> isize {
+        let place = caller();
+        let mut piece = libc::iovec {
+            iov_base: core::ptr::null_mut(),
+            iov_len: 0,
+        };
+        let mut message = pieces::message(buffer.cast_mut(), length, &mut piece);
+        message.msg_name = address.cast_mut();
+        message.msg_namelen = address_length;
+        // SAFETY: what the program passed, as a message.
+        let whole = unsafe { in_pieces(descriptor, &mut message, Means::Send(flags), place) };
+        if let Some(answer) = whole {
+            return answer;
+        }
         let send = real!(fn sendto(i32, *const c_void, usize, i32, *const c_void, u32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { send(descriptor, buffer, length, flags, address, address_length) };
-        transfer(descriptor, Way::Out, waits(flags), caller(), make)
+        transfer(descriptor, Way::Out, waits(flags), place, make)
     }
 
-    fn sendmsg(descriptor: i32, message: *const c_void, flags: i32) -> isize {
-        let send = real!(fn sendmsg(i32, *const c_void, i32) -> isize);
+    fn sendmsg(descriptor: i32, message: *const libc::msghdr, flags: i32) -> isize {
+        let (place, means) = (caller(), Means::Send(flags));
+        // SAFETY: the program's message, of which the copy has all the pieces.
+        let whole = unsafe { in_pieces(descriptor, &mut { *message }, means, place) };
+        if let Some(answer) = whole {
+            return answer;
+        }
+        let send = real!(fn sendmsg(i32, *const libc::msghdr, i32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { send(descriptor, message, flags) };
-        transfer(descriptor, Way::Out, waits(flags), caller(), make)
+        transfer(descriptor, Way::Out, waits(flags), place, make)
     }
 
     fn accept(descriptor: i32, address: *mut c_void, length: *mut u32) -> i32 {
