@@ -18,7 +18,7 @@ pub use progress::{bar, budget_bar, counter, show_hunt, stages};
 pub use races::{describe_races, describe_unwatched};
 pub use relevance::relevant;
 pub use schedule::ScheduleArgs;
-pub use text::{describe_bug, describe_verdict};
+pub use text::{describe_bug, describe_verdict, note_missing_lines};
 
 use crate::outcome::Failure;
 use bohr_build::{Cache, Profile};

@@ -7,7 +7,7 @@ pub mod source;
 pub mod stacks;
 mod telling;
 
-use crate::control::{BugArgs, counter, describe_bug, duration, interruption};
+use crate::control::{BugArgs, counter, describe_bug, duration, interruption, note_missing_lines};
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Failure as SeenFailure;
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Outcome {
             story.unexamined
         );
     }
-    note_missing(&story, &telling.sources);
+    note_missing(&bug, &telling.sources);
     if let Some(path) = &args.sarif {
         let log = story.as_sarif(env!("CARGO_PKG_VERSION")).to_string();
         write(path, &log)?;
@@ -208,16 +208,11 @@ fn as_explained(
 }
 
 /// Says what is missing to tell more.
-fn note_missing(story: &Story, sources: &Sources) {
+fn note_missing(bug: &Bug, sources: &Sources) {
     for file in sources.missing() {
         eprintln!("bohr: note: {file} was not found: its lines are told without their text");
     }
-    let mut moments = story.findings.iter().flat_map(|finding| &finding.moments);
-    if !story.findings.is_empty() && moments.all(|moment| moment.line.is_none()) {
-        eprintln!(
-            "bohr: note: no line of the program is known: it was built without -g, or stripped"
-        );
-    }
+    note_missing_lines(bug);
 }
 
 /// The failing run with the fewest switches: the one in the bug file, or what

@@ -4,7 +4,7 @@ mod merge;
 
 use crate::control::{
     ProgramArgs, ScheduleArgs, budget_bar, describe_bug, describe_races, describe_unwatched,
-    duration, interruption, show_hunt, signature_tag,
+    duration, interruption, note_missing_lines, show_hunt, signature_tag,
 };
 use crate::dump;
 use crate::outcome::{Failure, Outcome};
@@ -287,4 +287,5 @@ fn tell_finding(finding: &Finding, file: &Path) {
     println!(
         "written to {file}\n  replay it:  bohr replay {file}\n  next:       bohr reduce {file}, bohr simplify {file}, bohr explain {file}"
     );
+    note_missing_lines(bug);
 }

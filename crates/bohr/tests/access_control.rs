@@ -208,3 +208,14 @@ fn stacks_tell_the_line_of_every_call() {
     ends(stack("failed"), &["crashes", "in a loop", "alone"]);
     ends(stack("waits for the end of 0:1"), &["waits"]);
 }
+
+#[test]
+fn programs_without_lines_are_told_how_to_get_them() {
+    let folder = Folder::empty();
+    for (flags, known) in [(["-g0"], false), (["-g"], true)] {
+        folder.build("data_race", &flags);
+        let found = folder.bohr(&["hunt", "--", "./program"]).expect(1);
+        let noted = found.messages().contains("no line of the program is known");
+        assert_eq!(noted, !known, "{found}");
+    }
+}

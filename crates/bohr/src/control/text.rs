@@ -1,8 +1,8 @@
 //! A bug in words.
 
 use bohr_event::{FailureKind, Signature, spoken};
-use bohr_explore::Verdict;
 use bohr_explore::bug_file::{Bug, Reduced, ThreadLine};
+use bohr_explore::{Spot, Verdict, is_library};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -25,6 +25,31 @@ pub fn describe_bug(bug: &Bug) -> String {
         let _ = write!(text, "\n  {}", describe_reduction(bug, reduced));
     }
     text
+}
+
+/// Says so if nothing is known of the lines of the program.
+pub fn note_missing_lines(bug: &Bug) {
+    let mut frames = bug.threads.iter().flat_map(|line| &line.stack);
+    if !bug.threads.is_empty() && !frames.any(|frame| is_line_of_author(frame)) {
+        eprintln!(
+            "bohr: note: no line of the program is known: it was built without -g, or stripped \
+             (Rust: CARGO_PROFILE_RELEASE_DEBUG=true bohr cargo build --release)"
+        );
+    }
+}
+
+/// Whether a frame of a stack, `function at file:line`, is a line that the program's
+/// author wrote.
+fn is_line_of_author(frame: &str) -> bool {
+    let Some((function, line)) = frame.rsplit_once(" at ") else {
+        return false;
+    };
+    let number = line.rsplit_once(':').map(|(_, number)| number);
+    let spot = Spot {
+        function: Some(function.to_string()),
+        line: Some(line.to_string()),
+    };
+    number.is_some_and(|number| number.parse::<u32>().is_ok()) && !is_library(&spot)
 }
 
 /// The counts of a reduced bug, before and after.
