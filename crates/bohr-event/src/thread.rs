@@ -4,6 +4,7 @@
 use alloc::{format, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
 
 /// The path of a thread: `0` is the main thread, `0:2` its second child,
 /// `0:2:1` the first child of that one. A store buffer counts as a child of the
@@ -16,12 +17,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadPath {
     /// Child numbers below the main thread; empty for the main thread. Never holds 0.
-    steps: Vec<u32>,
+    steps: Steps,
 }
+
+/// Paths are copied all the time and seldom long: four steps take no memory of their own.
+type Steps = SmallVec<[u32; 4]>;
 
 impl ThreadPath {
     /// The thread that runs `main`.
-    pub const MAIN: ThreadPath = ThreadPath { steps: Vec::new() };
+    pub const MAIN: ThreadPath = ThreadPath {
+        steps: SmallVec::new_const(),
+    };
 
     /// The `number`-th child, counted from 1.
     ///
@@ -38,7 +44,9 @@ impl ThreadPath {
     /// The thread at the end of these child numbers; `None` if one of them is 0.
     #[must_use]
     pub fn from_steps(steps: Vec<u32>) -> Option<ThreadPath> {
-        (!steps.contains(&0)).then_some(ThreadPath { steps })
+        (!steps.contains(&0)).then(|| ThreadPath {
+            steps: steps.into(),
+        })
     }
 
     /// The thread that created this one; `None` for the main thread.
@@ -46,7 +54,7 @@ impl ThreadPath {
     pub fn parent(&self) -> Option<ThreadPath> {
         let (_, above) = self.steps.split_last()?;
         Some(ThreadPath {
-            steps: above.to_vec(),
+            steps: above.into(),
         })
     }
 
@@ -186,7 +194,7 @@ impl FromStr for ThreadPath {
         }
         let steps = parts
             .map(|step| parse_step(step).ok_or(ParsePathError::BadStep))
-            .collect::<Result<Vec<u32>, _>>()?;
+            .collect::<Result<Steps, _>>()?;
         Ok(ThreadPath { steps })
     }
 }

@@ -171,21 +171,13 @@ impl Surroundings<'_> {
         });
         pair.unwrap_or_else(|| {
             let first = |section: &[&Moment], lock: &Moment| {
-                let shared = section.iter().find(|moment| self.is_shared(moment));
+                let shared = section
+                    .iter()
+                    .find(|moment| self.directory.is_shared(moment));
                 (*shared.or(section.first()).unwrap_or(&lock)).clone()
             };
             (first(&mine, moment), first(&theirs, &other))
         })
-    }
-
-    /// Whether another thread touches the same in this run.
-    fn is_shared(&self, moment: &Moment) -> bool {
-        let run = self.directory.run;
-        let by_another = |event: usize| *run.path(event) != moment.thread;
-        let whole = 0..run.steps.len();
-        self.directory
-            .touching(&moment.operation, &whole, false, by_another)
-            .is_some()
     }
 
     /// The accesses to data in a critical section of a lock.
@@ -211,10 +203,13 @@ impl Surroundings<'_> {
     fn conflicts(&self, own: &[Moment], left: bool) -> Vec<Conflict> {
         let mut found = Vec::new();
         for (distance, moment) in own.iter().enumerate() {
-            let hits = |event: usize| self.conflict(&moment.operation, event, left);
+            let hits = |event: usize| {
+                self.conflict(&moment.operation, event, left)
+                    && !(left && self.directory.is_before_creation(moment, event))
+            };
             let other = self
                 .directory
-                .touching(&moment.operation, &self.between, !left, hits);
+                .conflicting(&moment.operation, &self.between, !left, hits);
             found.extend(other.map(|other| {
                 Conflict {
                     importance: self

@@ -116,12 +116,30 @@ pub fn explain_race(run: Recorded) -> Explanation {
 
 impl Explanation {
     /// The preemptions that nothing else tells better: where threads wait for each
-    /// other in a circle, an interruption that is about locks is how they came there.
+    /// other in a circle, an interruption that is about locks is how they came there;
+    /// and one that only lets another thread come first is part of what happens to that.
     pub fn telling_windows(&self) -> impl Iterator<Item = &Window> {
         let by_locks = |window: &Window| window.culprit.as_ref().is_none_or(|it| it.by_locks);
         let told = !self.circle.is_empty();
         let windows = self.windows.iter();
-        windows.filter(move |window| !(told && by_locks(window)))
+        let windows = windows.filter(move |window| !(told && by_locks(window)));
+        windows.filter(|window| !self.is_part_of_another(window))
+    }
+
+    /// Whether a window is nothing but the first two accesses of another one.
+    fn is_part_of_another(&self, window: &Window) -> bool {
+        let [None, Some(first), Some(second)] = window.accesses() else {
+            return false;
+        };
+        let same = |one: Option<&Moment>, other: &Moment| {
+            one.is_some_and(|one| {
+                one.thread == other.thread
+                    && one.operation.place == other.operation.place
+                    && overlap(&one.operation, &other.operation)
+            })
+        };
+        let others = self.windows.iter().map(Window::accesses);
+        { others }.any(|[before, between, _]| same(before, first) && same(between, second))
     }
 
     /// The moments that matter.

@@ -30,7 +30,8 @@ pub struct Objects {
     /// Size of the largest.
     largest: u64,
     evidence: HashMap<(usize, SiteNumber), Vec<Evidence>>,
-    /// Addresses that were accessed through a pointer in a field, by its name.
+    /// Addresses that a field points to, or that were accessed through one, with its
+    /// name.
     pointed: BTreeMap<u64, String>,
     /// By position of the program.
     calls: HashMap<usize, Calls>,
@@ -60,6 +61,33 @@ impl Objects {
             {
                 self.pointed.insert(address, found.name);
             }
+        }
+    }
+
+    /// Takes in that an access of an address read or wrote this value: if a field of
+    /// the author's own is there, that is what leads to whatever the value points to.
+    pub fn learn_pointer(
+        &mut self,
+        site: Option<(&Arc<Program>, SiteNumber)>,
+        address: u64,
+        value: u64,
+    ) {
+        let found = self.name(site, address);
+        if let Some(field) = found.filter(|found| found.object.is_some()) {
+            let pointed = self.pointed.entry(value);
+            pointed.or_insert_with(|| format!("{}[…]", field.name));
+        }
+    }
+
+    /// Takes in that memory has been allocated: what was there before is gone.
+    pub fn forget(&mut self, memory: std::ops::Range<u64>) {
+        let gone: Vec<u64> = self.seen.range(memory.clone()).map(|one| *one.0).collect();
+        for start in gone {
+            self.seen.remove(&start);
+        }
+        let gone: Vec<u64> = self.pointed.range(memory).map(|one| *one.0).collect();
+        for start in gone {
+            self.pointed.remove(&start);
         }
     }
 
@@ -194,7 +222,7 @@ impl Objects {
             // The variables of a library say nothing to its user.
             Origin::Variable(name) | Origin::Pointer(name)
                 if program.texts[name].starts_with("__")
-                    || matches!(&program.texts[name], "this" | "self") =>
+                    || matches!(&program.texts[name], "" | "this" | "self") =>
             {
                 return None;
             }
@@ -226,6 +254,10 @@ impl Objects {
         program.language(program.sites[site].function)
     }
 }
+
+/// What the names of types begin with that the compiler makes up, for what closures
+/// have captured.
+const MADE_UP: char = '{';
 
 /// What the libraries call their locks, and the fields in them that hold data.
 const LOCKS: [&str; 7] = [
@@ -276,7 +308,10 @@ fn field_name(
                 inside_best = !library && !owner.is_empty() && !text.is_empty();
                 if inside_best {
                     let between = if language == Language::C { "." } else { "::" };
-                    best = Some(format!("{owner}{between}{text}"));
+                    best = Some(match owner.starts_with(MADE_UP) {
+                        true => text.to_string(),
+                        false => format!("{owner}{between}{text}"),
+                    });
                 }
                 (of, offset) = (field.of, offset - field.offset);
             }

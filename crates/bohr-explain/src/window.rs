@@ -51,15 +51,33 @@ impl Window {
         self.passing.iter().chain(&self.early)
     }
 
+    /// What happened before, in between and afterwards: accesses to the variable that
+    /// it is about, or else its edges. That a thread comes after its creation goes
+    /// without saying.
+    #[must_use]
+    pub fn accesses(&self) -> [Option<&Moment>; 3] {
+        let opens = self.opens.as_ref();
+        let edges = [
+            opens.filter(|opens| opens.operation.kind != EventKind::Fork),
+            self.intrusion.as_ref(),
+            self.closes.as_ref(),
+        ];
+        let Some(culprit) = &self.culprit else {
+            return edges;
+        };
+        let between = Some(&culprit.between);
+        let [before, after] = [&culprit.before, &culprit.after].map(Option::as_ref);
+        [before.or(edges[0]), between, after.or(edges[2])]
+    }
+
     /// What tells it best: the accesses to the variable that it is about, or else
     /// its edges.
     #[must_use]
     pub fn named(&self) -> Vec<&Moment> {
-        let named = match &self.culprit {
-            Some(culprit) => return culprit.named().collect(),
-            None => [&self.opens, &self.intrusion, &self.closes],
-        };
-        named.into_iter().flatten().collect()
+        match &self.culprit {
+            Some(culprit) => culprit.named().collect(),
+            None => self.accesses().into_iter().flatten().collect(),
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl Allocations {
 impl<'a> Names<'a> {
     /// Of a run with these threads and events.
     pub fn new(atlas: &'a mut Atlas, threads: &'a [ThreadPath], steps: &[Step]) -> Names<'a> {
-        let vocabulary = Vocabulary::of(atlas, steps);
+        let vocabulary = Vocabulary::of(atlas, steps, &[]);
         Names::with(atlas, threads, steps, vocabulary)
     }
 

@@ -32,7 +32,13 @@ const CARRIERS: [&str; 13] = [
 ];
 
 /// Where the sources of the languages' own libraries lie.
-const LIBRARIES: [&str; 4] = ["/rustc/", "library/", "/usr/include/", "/usr/lib/"];
+const LIBRARIES: [&str; 5] = [
+    "/rustc/",
+    "/rust/deps/",
+    "library/",
+    "/usr/include/",
+    "/usr/lib/",
+];
 
 /// A failure, as bohr tells it.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use crate::verdict::is_written;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 use bohr_explain::{Importance, ObjectName, Objects};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// See the module.
 #[derive(Default)]
@@ -28,17 +28,52 @@ const LOCK_SOURCES: [&str; 5] = [
 /// Where it counts owners, and where threads begin and end.
 const OWNER_SOURCES: [&str; 2] = ["library/alloc/src/sync.rs", "library/std/src/thread/"];
 
+/// Bytes of a pointer.
+const POINTER_SIZE: u32 = 8;
+
 /// What the variables of Rust's own libraries begin with.
 const PRIVATE: [&str; 3] = ["std::", "core::", "alloc::"];
 
 impl Vocabulary {
-    /// Of a run with these events.
-    pub fn of(atlas: &mut Atlas, steps: &[Step]) -> Vocabulary {
+    /// Of a run with these events, and what they read or wrote, as far as it is known.
+    pub fn of(atlas: &mut Atlas, steps: &[Step], values: &[Option<u64>]) -> Vocabulary {
         let mut objects = Objects::default();
-        let accesses = steps.iter().map(|step| &step.operation);
-        for operation in accesses.filter(|operation| operation.kind.is_access()) {
-            if let Some((program, site)) = atlas.site(operation.place) {
-                objects.learn(program, site, operation.object);
+        let mut blocks = BTreeMap::new();
+        let mut known = HashSet::new();
+        for (event, step) in steps.iter().enumerate() {
+            let Operation {
+                kind,
+                object,
+                size,
+                place,
+                ..
+            } = step.operation;
+            if kind == EventKind::Alloc {
+                let end = object.saturating_add(u64::from(size));
+                objects.forget(object..end);
+                blocks.insert(object, end);
+            }
+            if !kind.is_access() {
+                continue;
+            }
+            let site = atlas.site(place);
+            if let Some((program, site)) = site {
+                objects.learn(program, site, object);
+            }
+            // Heap blocks of libraries have no name but that of the field which points
+            // to them. Fields on stacks do not count: other objects lie there later; nor
+            // do those that point to themselves, as short strings do.
+            let block = |address: u64| {
+                let below = blocks.range(..=address).next_back();
+                below.filter(|(_, end)| address < **end)
+            };
+            let value = values.get(event).copied().flatten();
+            if let Some(pointer) = value.filter(|_| size == POINTER_SIZE)
+                && let (Some(from), Some(to)) = (block(object), block(pointer))
+                && from != to
+                && known.insert((object, pointer))
+            {
+                objects.learn_pointer(site, object, pointer);
             }
         }
         learn_calls(&mut objects, atlas, steps);
@@ -138,11 +173,13 @@ fn learn_calls(objects: &mut Objects, atlas: &mut Atlas, steps: &[Step]) {
 /// The importance of all addresses that are worth less than data.
 fn importance(objects: &Objects, atlas: &mut Atlas, steps: &[Step]) -> HashMap<u64, Importance> {
     let written = written_addresses(atlas, steps);
+    let bookkeeping = bookkeeping_addresses(atlas, steps);
     let addresses: HashSet<u64> = steps.iter().map(|step| step.operation.object).collect();
     let private = |name: String| PRIVATE.iter().any(|start| name.starts_with(start));
     let mut found = HashMap::new();
     for address in addresses {
-        if !written.contains(&address) || atlas.global(address).is_some_and(private) {
+        let of_nobody = !written.contains(&address) || bookkeeping.contains(&address);
+        if of_nobody || atlas.global(address).is_some_and(private) {
             found.insert(address, Importance::Private);
         } else if objects.is_lock(address) {
             found.insert(address, Importance::Lock);
@@ -151,8 +188,32 @@ fn importance(objects: &Objects, atlas: &mut Atlas, steps: &[Step]) -> HashMap<u
     found
 }
 
-/// What threads accessed between the first and the last event of theirs that the
-/// author wrote: the rest belongs to how threads begin and end.
+/// What the library accesses to begin and end threads, and to count owners.
+fn bookkeeping_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
+    let mut known: HashMap<PlaceNumber, bool> = HashMap::new();
+    let mut found = HashSet::new();
+    for operation in steps.iter().map(|step| &step.operation) {
+        let Operation { place, object, .. } = *operation;
+        if operation.kind.is_access()
+            && *known
+                .entry(place)
+                .or_insert_with(|| is_bookkeeping(atlas, place))
+        {
+            found.insert(object);
+        }
+    }
+    found
+}
+
+fn is_bookkeeping(atlas: &mut Atlas, place: PlaceNumber) -> bool {
+    let spots = atlas.spots(place);
+    let mut lines = spots.iter().filter_map(|spot| spot.line.as_ref());
+    !is_written(atlas, place)
+        && lines.any(|line| OWNER_SOURCES.iter().any(|part| line.contains(part)))
+}
+
+/// What several threads accessed between the first and the last event of theirs that
+/// the author wrote: the rest belongs to how threads begin and end.
 fn written_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
     let mut known: HashMap<PlaceNumber, bool> = HashMap::new();
     let mut spans: HashMap<ThreadIndex, (usize, usize)> = HashMap::new();
@@ -172,7 +233,14 @@ fn written_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
         let span = spans.get(&thread);
         span.is_some_and(|(first, last)| (*first..=*last).contains(&event))
     };
-    let steps = steps.iter().enumerate();
-    let steps = steps.filter(|(event, step)| within(*event, step.thread));
-    steps.map(|(_, step)| step.operation.object).collect()
+    let mut by: HashMap<u64, (ThreadIndex, bool)> = HashMap::new();
+    for (event, step) in steps.iter().enumerate() {
+        if within(event, step.thread) {
+            let entry = by.entry(step.operation.object);
+            let (first, several) = entry.or_insert((step.thread, false));
+            *several |= *first != step.thread;
+        }
+    }
+    let several = by.into_iter().filter(|(_, (_, several))| *several);
+    several.map(|(address, _)| address).collect()
 }

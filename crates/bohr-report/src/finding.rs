@@ -144,17 +144,10 @@ impl Finding {
     #[must_use]
     pub fn of_window(window: &Window, teller: &mut dyn Teller) -> Finding {
         let culprit = window.culprit.as_ref();
-        let before = culprit.and_then(|culprit| culprit.before.as_ref());
-        let between = culprit.map(|culprit| &culprit.between);
         let then = culprit.and_then(|culprit| culprit.then.as_ref());
-        let after = culprit.and_then(|culprit| culprit.after.as_ref());
-        let mut tell = |one: Option<&Moment>, other: &Option<Moment>| {
-            one.or(other.as_ref()).map(|moment| teller.tell(moment))
-        };
-        let opens = tell(before, &window.opens);
-        let closes = tell(after, &window.closes);
-        let intrusion = tell(between, &window.intrusion);
-        let then = tell(then, &None);
+        let mut tell = |moment: Option<&Moment>| moment.map(|moment| teller.tell(moment));
+        let [opens, intrusion, closes] = window.accesses().map(&mut tell);
+        let then = tell(then);
         let mut sentence = interruption(
             &window.thread.to_string(),
             opens.as_ref(),

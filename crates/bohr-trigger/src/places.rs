@@ -266,7 +266,13 @@ fn frames(program: &Program, site: u32) -> impl Iterator<Item = Frame<'_>> {
 /// Whether a file lies where the system and the compilers keep their own sources.
 #[must_use]
 pub fn is_library(file: &str) -> bool {
-    const LIBRARIES: [&str; 4] = ["/rustc/", "/usr/", "library/std", "library/core"];
+    const LIBRARIES: [&str; 5] = [
+        "/rustc/",
+        "/rust/deps/",
+        "/usr/",
+        "library/std",
+        "library/core",
+    ];
     let registry = file.contains("/.cargo/registry/");
     registry || LIBRARIES.iter().any(|start| file.starts_with(start)) || file.contains("/rustlib/")
 }

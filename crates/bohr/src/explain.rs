@@ -107,10 +107,15 @@ pub struct Explained {
 pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Explained, Failure> {
     let observed = simplest(bug, trials, time)?;
     let failing = failing_thread(&observed);
-    let Observed { run, failure, .. } = observed;
+    let Observed {
+        run,
+        values,
+        failure,
+        ..
+    } = observed;
     let run = run.ok_or(ExploreError::NotReproduced)?;
     let bar = counter("schedules tried");
-    let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps);
+    let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps, &values);
     let enough = Instant::now() + time / 4;
     callers::ask(&mut vocabulary, &run, trials, bug.seed, enough)?;
     let mut probe = Probe {

@@ -18,30 +18,70 @@ fn lines(told: &Value) -> Vec<String> {
     moments.map(line).collect()
 }
 
-#[test]
-fn a_mutex_of_rust_is_told_by_what_it_guards() {
+/// A folder with a project of Rust, built with bohr, that was hunted: `it.bohr`.
+fn hunted(name: &str, manifest: &str, source: &str, profile: &str) -> Folder {
     let folder = Folder::empty();
-    let manifest = include_str!("projects/overdrawn/Cargo.toml");
-    let source = include_str!("projects/overdrawn/src/main.rs");
     std::fs::create_dir(folder.path("src")).unwrap();
     std::fs::write(folder.path("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.path("src/main.rs"), source).unwrap();
-    let build = ["cargo", "build", "--quiet", "--offline"];
-    folder.bohr(&build).expect(0);
-    let hunt = ["hunt", "-o", "it.bohr", "--", "target/debug/overdrawn"];
-    folder.bohr(&hunt).expect(1);
+    let options = ["--quiet", "--offline", "--profile", profile];
+    folder
+        .bohr(&[&["cargo", "build"], &options[..]].concat())
+        .expect(0);
+    let target = if profile == "dev" { "debug" } else { profile };
+    let program = format!("target/{target}/{name}");
+    folder
+        .bohr(&["hunt", "-o", "it.bohr", "--", &program])
+        .expect(1);
+    folder
+}
+
+/// The lines of a source that hold one of these.
+fn own_lines(source: &str, words: &[&str]) -> Vec<String> {
+    let lines = source.lines().enumerate();
+    let own = lines.filter(|(_, line)| words.iter().any(|words| line.contains(words)));
+    own.map(|(number, _)| format!("src/main.rs:{}", 1 + number))
+        .collect()
+}
+
+#[test]
+fn a_mutex_of_rust_is_told_by_what_it_guards() {
+    let manifest = include_str!("projects/overdrawn/Cargo.toml");
+    let source = include_str!("projects/overdrawn/src/main.rs");
+    let folder = hunted("overdrawn", manifest, source, "dev");
     let told = told(&folder, "it.bohr");
-    let line = |words: &str| {
-        let number = source.lines().position(|line| line.contains(words));
-        format!("src/main.rs:{}", 1 + number.unwrap())
-    };
-    let own = [line("*BALANCE.lock()"), line("*balance -= wanted")];
+    let own = own_lines(source, &["*BALANCE.lock()", "*balance -= wanted"]);
     let found = lines(&told);
     assert!(!found.is_empty(), "{told}");
     assert!(found.iter().all(|line| own.contains(line)), "{told}");
     for moment in told["findings"][0]["moments"].as_array().unwrap() {
         let object = moment["object"].as_str().unwrap();
         assert!(object.contains("BALANCE"), "{told}");
+    }
+}
+
+/// Of an optimised program, too: much of the library is in the author's functions there.
+#[test]
+fn a_table_of_rust_is_told_by_who_asks_it_and_who_has_it() {
+    let manifest = concat!(
+        include_str!("projects/eviction/Cargo.toml"),
+        "\n[profile.release]\ndebug = true\n"
+    );
+    let source = include_str!("projects/eviction/src/main.rs");
+    let own = own_lines(source, &["self.entries.lock()"]);
+    for profile in ["dev", "release"] {
+        let folder = hunted("eviction", manifest, source, profile);
+        let told = told(&folder, "it.bohr");
+        let found = lines(&told);
+        assert!(!found.is_empty(), "{profile}: {told}");
+        let of_author = found.iter().all(|line| own.contains(line));
+        assert!(of_author, "{profile}: {told}");
+        for moment in told["findings"][0]["moments"].as_array().unwrap() {
+            let object = moment["object"].as_str().unwrap();
+            let names = ["Cache::entries", "cache[…]", "other[…]", "self[…]"];
+            let named = names.iter().any(|name| object.contains(name));
+            assert!(named, "{profile}: {object}");
+        }
     }
 }
 

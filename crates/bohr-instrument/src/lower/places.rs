@@ -174,6 +174,12 @@ impl Lowering {
             let directory = LLVMDIFileGetDirectory(file, &mut length);
             (path, text(directory, length as usize))
         };
+        // The Rust library's own dependencies are compiled in places of their own;
+        // beside the program's files, their names would pass for some of those.
+        let path = match directory.starts_with("/rust/deps/") && !path.starts_with('/') {
+            true => format!("{directory}/{path}"),
+            false => path.to_string(),
+        };
         let lowered = SourceFile {
             path: self.builder.text(&path),
             directory: self.builder.text(&directory),

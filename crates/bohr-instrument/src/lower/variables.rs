@@ -15,6 +15,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataKind as Kind, *};
 use inkwell::llvm_sys::prelude::{LLVMDbgRecordRef, LLVMMetadataRef, LLVMValueRef};
 use std::collections::HashMap;
+use std::path::Path;
 
 /// Debug information about variables that was looked at already.
 #[derive(Default)]
@@ -59,7 +60,7 @@ const LONGEST_CHAIN: usize = 32;
 
 /// The namespaces and folders of the languages' own libraries.
 const LIBRARY_NAMESPACES: [&str; 5] = ["std", "core", "alloc", "__gnu_cxx", "hashbrown"];
-const LIBRARY_FOLDERS: [&str; 2] = ["/usr/", "/rustc/"];
+const LIBRARY_FOLDERS: [&str; 3] = ["/usr/", "/rustc/", "/rust/deps/"];
 
 impl Lowering {
     /// What the records in front of an instruction say about addresses.
@@ -131,7 +132,12 @@ impl Lowering {
         }
         let value = local.known(value)?;
         let offset = self.added(expression)?;
-        let (name, of) = self.named(variable)?;
+        let (mut name, of) = self.named(variable)?;
+        // SAFETY: a variable of the debug information.
+        if is_library_file(unsafe { LLVMDIVariableGetFile(variable) }) {
+            // What a library calls its variables says nothing to its user.
+            name.clear();
+        }
         let of = match (declared, &self.builder.program().source_types[of]) {
             (true, _) => of,
             (false, SourceType::Pointer { to }) => to.expand()?,
@@ -283,20 +289,8 @@ impl Lowering {
     /// Whether a type belongs to the library of its language: by its namespace,
     /// or by the file that declares it.
     fn is_library_type(&self, of: LLVMMetadataRef) -> bool {
-        let mut file = String::new();
-        let mut length = 0;
-        // SAFETY: a type is a scope; LLVM tells the length.
-        unsafe {
-            let node = LLVMDIScopeGetFile(of);
-            if !node.is_null() {
-                let start = LLVMDIFileGetFilename(node, &mut length);
-                file = text(start, length as usize);
-            }
-        }
-        if LIBRARY_FOLDERS
-            .iter()
-            .any(|folder| file.starts_with(folder))
-        {
+        // SAFETY: a type is a scope.
+        if is_library_file(unsafe { LLVMDIScopeGetFile(of) }) {
             return true;
         }
         let mut outermost = String::new();
@@ -317,6 +311,23 @@ impl Lowering {
         }
         LIBRARY_NAMESPACES.contains(&outermost.as_str())
     }
+}
+
+/// Whether a file, if it is one, lies in a folder of the languages' own libraries.
+fn is_library_file(file: LLVMMetadataRef) -> bool {
+    if file.is_null() {
+        return false;
+    }
+    let mut length = 0;
+    // SAFETY: a file of the debug information; LLVM tells the lengths.
+    let (name, folder) = unsafe {
+        let name = text(LLVMDIFileGetFilename(file, &mut length), length as usize);
+        let start = LLVMDIFileGetDirectory(file, &mut length);
+        (name, text(start, length as usize))
+    };
+    let path = Path::new(&folder).join(name);
+    let mut libraries = LIBRARY_FOLDERS.iter();
+    libraries.any(|library| path.starts_with(library))
 }
 
 fn is_pointer(value: LLVMValueRef) -> bool {
