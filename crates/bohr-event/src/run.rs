@@ -98,6 +98,14 @@ impl Operation {
         }
     }
 
+    /// Whether it gives or takes a permit of a semaphore. Events of those touch the
+    /// semaphore's first byte, events of streams no memory. An attempt that may have
+    /// failed is not known to have taken one.
+    #[must_use]
+    pub const fn is_permit(&self) -> bool {
+        matches!(self.kind, EventKind::Send | EventKind::Receive) && self.size > 0
+    }
+
     /// Whether the order of the two can matter: both touch the same thing, and
     /// not both of them leave it as it is. Two steps that do not conflict
     /// commute, unless they belong to one thread.

@@ -1,6 +1,6 @@
 //! What people say that a thread does at an event: the one table of such words.
 
-use crate::EventKind;
+use crate::{EventKind, Operation};
 
 impl EventKind {
     /// What a thread is about to do, without saying to what: `take a lock`.
@@ -24,6 +24,28 @@ impl EventKind {
             self,
             Start | Exit | Fence | Yield | Sleep | Handle | External
         )
+    }
+}
+
+impl Operation {
+    /// What a thread is about to do, as [`EventKind::intention`] says it.
+    #[must_use]
+    pub fn intention(&self) -> &'static str {
+        match (self.is_permit(), self.kind) {
+            (true, EventKind::Send) => "post a semaphore",
+            (true, _) => "take a semaphore",
+            (false, kind) => kind.intention(),
+        }
+    }
+
+    /// What a thread does, as [`EventKind::verb`] says it.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match (self.is_permit(), self.kind) {
+            (true, EventKind::Send) => "posts",
+            (true, _) => "takes a permit of",
+            (false, kind) => kind.verb(),
+        }
     }
 }
 

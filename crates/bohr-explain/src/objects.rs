@@ -5,6 +5,7 @@
 
 mod calls;
 
+use bohr_event::EventKind;
 use bohr_program::{
     Evidence, Language, Layouts, Origin, Program, SiteNumber, SourceType, SourceTypeNumber,
 };
@@ -92,8 +93,14 @@ impl Objects {
     }
 
     /// Takes in that a call that is compiled to this line, innermost first, with
-    /// the lines it was put inline at, was given an address.
-    pub fn learn_call(&mut self, program: &Arc<Program>, lines: &[String], address: u64) {
+    /// the lines it was put inline at, did this to an address that it was given.
+    pub fn learn_call(
+        &mut self,
+        program: &Arc<Program>,
+        lines: &[String],
+        kind: EventKind,
+        address: u64,
+    ) {
         let program = self.program(program);
         let (model, layouts) = &self.programs[program];
         let calls = self
@@ -103,7 +110,7 @@ impl Objects {
         let told: Vec<(Language, Evidence)> = calls
             .at(lines)
             .flat_map(|(function, instruction)| {
-                let evidence = model.evidence_of_argument(layouts, function, instruction);
+                let evidence = model.evidence_of_argument(layouts, function, instruction, kind);
                 let language = model.language(function);
                 evidence.into_iter().map(move |one| (language, one))
             })

@@ -36,6 +36,7 @@ mod trial;
 mod verdict;
 mod vocabulary;
 mod whole_file;
+mod worth;
 
 pub use atlas::{Atlas, Spot};
 pub use closer::{Closer, look_closer};

@@ -7,6 +7,7 @@ use crate::ran::Ran;
 use bohr_event::control::{Failure, Outcome, ThreadState};
 use bohr_event::{EventKind, FailureKind, Frame, Place, PlaceNumber, Signature, ThreadPath};
 use bohr_explain::races;
+use bohr_program::is_library_file;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -29,15 +30,6 @@ const CARRIERS: [&str; 13] = [
     "__ubsan",
     "__sanitizer",
     "__interceptor",
-];
-
-/// Where the sources of the languages' own libraries lie.
-const LIBRARIES: [&str; 5] = [
-    "/rustc/",
-    "/rust/deps/",
-    "library/",
-    "/usr/include/",
-    "/usr/lib/",
 ];
 
 /// A failure, as bohr tells it.
@@ -272,15 +264,9 @@ pub fn is_written(atlas: &mut Atlas, number: PlaceNumber) -> bool {
 /// Whether code belongs to the library of its language.
 #[must_use]
 pub fn is_library(spot: &Spot) -> bool {
-    let holds = |text: &Option<String>, parts: &[&str]| {
-        text.as_ref()
-            .is_some_and(|text| parts.iter().any(|part| text.contains(part)))
-    };
-    let begins = |text: &Option<String>, parts: &[&str]| {
-        text.as_ref()
-            .is_some_and(|text| parts.iter().any(|part| text.starts_with(part)))
-    };
-    begins(&spot.line, &LIBRARIES) || holds(&spot.function, &CARRIERS)
+    let function = spot.function.as_deref().unwrap_or_default();
+    spot.line.as_deref().is_some_and(is_library_file)
+        || CARRIERS.iter().any(|part| function.contains(part))
 }
 
 /// A stack for people: what the author wrote, and of each stretch of library
@@ -372,13 +358,14 @@ fn line(
         _ if waits_in_buffer => "still held a store".to_string(),
         (true, _) if failure.kind == FailureKind::TimeLimit => "was running".to_string(),
         (true, _) if failure.kind != FailureKind::Deadlock => "failed".to_string(),
-        (_, true) => format!("was about to {}", state.operation.kind.intention()),
+        (_, true) => format!("was about to {}", state.operation.intention()),
         (_, false) => match (state.operation.kind, state.holder) {
             (EventKind::Join, Some(joined)) => format!("waits for the end of {}", name(joined)),
-            (kind, Some(holder)) => {
-                format!("waits to {}, held by {}", kind.intention(), name(holder))
+            (_, Some(holder)) => {
+                let intention = state.operation.intention();
+                format!("waits to {intention}, held by {}", name(holder))
             }
-            (kind, None) => format!("waits to {}", kind.intention()),
+            (_, None) => format!("waits to {}", state.operation.intention()),
         },
     };
     ThreadLine {

@@ -3,6 +3,7 @@
 
 use crate::atlas::Atlas;
 use crate::verdict::is_written;
+use crate::worth::{OWNER_SOURCES, Touched};
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 use bohr_explain::{Importance, ObjectName, Objects};
@@ -25,9 +26,6 @@ const LOCK_SOURCES: [&str; 5] = [
     "library/std/src/sys/sync/",
 ];
 
-/// Where it counts owners, and where threads begin and end.
-const OWNER_SOURCES: [&str; 2] = ["library/alloc/src/sync.rs", "library/std/src/thread/"];
-
 /// Bytes of a pointer.
 const POINTER_SIZE: u32 = 8;
 
@@ -38,6 +36,7 @@ impl Vocabulary {
     /// Of a run with these events, and what they read or wrote, as far as it is known.
     pub fn of(atlas: &mut Atlas, steps: &[Step], values: &[Option<u64>]) -> Vocabulary {
         let mut objects = Objects::default();
+        let mut touched = Touched::default();
         let mut blocks = BTreeMap::new();
         let mut known = HashSet::new();
         for (event, step) in steps.iter().enumerate() {
@@ -48,6 +47,7 @@ impl Vocabulary {
                 place,
                 ..
             } = step.operation;
+            touched.take_in(atlas, event, step);
             if kind == EventKind::Alloc {
                 let end = object.saturating_add(u64::from(size));
                 objects.forget(object..end);
@@ -78,7 +78,7 @@ impl Vocabulary {
         }
         learn_calls(&mut objects, atlas, steps);
         Vocabulary {
-            importance: importance(&objects, atlas, steps),
+            importance: importance(&objects, atlas, &touched),
             objects,
         }
     }
@@ -159,88 +159,28 @@ fn learn_calls(objects: &mut Objects, atlas: &mut Atlas, steps: &[Step]) {
     let mut known = HashSet::new();
     for operation in steps.iter().map(|step| &step.operation) {
         let outside = !operation.kind.is_access() && operation.kind.takes_object();
-        let new = outside && known.insert((operation.place, operation.object));
+        let new = outside && known.insert((operation.place, operation.kind, operation.object));
         if new && atlas.is_own_code(operation.place) {
             let spots = atlas.spots(operation.place).into_iter();
             let lines: Vec<String> = spots.filter_map(|spot| spot.line).collect();
             for model in &models {
-                objects.learn_call(model, &lines, operation.object);
+                objects.learn_call(model, &lines, operation.kind, operation.object);
             }
         }
     }
 }
 
 /// The importance of all addresses that are worth less than data.
-fn importance(objects: &Objects, atlas: &mut Atlas, steps: &[Step]) -> HashMap<u64, Importance> {
-    let written = written_addresses(atlas, steps);
-    let bookkeeping = bookkeeping_addresses(atlas, steps);
-    let addresses: HashSet<u64> = steps.iter().map(|step| step.operation.object).collect();
+fn importance(objects: &Objects, atlas: &mut Atlas, touched: &Touched) -> HashMap<u64, Importance> {
+    let nobodys = touched.of_nobody();
     let private = |name: String| PRIVATE.iter().any(|start| name.starts_with(start));
     let mut found = HashMap::new();
-    for address in addresses {
-        let of_nobody = !written.contains(&address) || bookkeeping.contains(&address);
-        if of_nobody || atlas.global(address).is_some_and(private) {
+    for address in touched.addresses() {
+        if nobodys.contains(&address) || atlas.global(address).is_some_and(private) {
             found.insert(address, Importance::Private);
         } else if objects.is_lock(address) {
             found.insert(address, Importance::Lock);
         }
     }
     found
-}
-
-/// What the library accesses to begin and end threads, and to count owners.
-fn bookkeeping_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
-    let mut known: HashMap<PlaceNumber, bool> = HashMap::new();
-    let mut found = HashSet::new();
-    for operation in steps.iter().map(|step| &step.operation) {
-        let Operation { place, object, .. } = *operation;
-        if operation.kind.is_access()
-            && *known
-                .entry(place)
-                .or_insert_with(|| is_bookkeeping(atlas, place))
-        {
-            found.insert(object);
-        }
-    }
-    found
-}
-
-fn is_bookkeeping(atlas: &mut Atlas, place: PlaceNumber) -> bool {
-    let spots = atlas.spots(place);
-    let mut lines = spots.iter().filter_map(|spot| spot.line.as_ref());
-    !is_written(atlas, place)
-        && lines.any(|line| OWNER_SOURCES.iter().any(|part| line.contains(part)))
-}
-
-/// What several threads accessed between the first and the last event of theirs that
-/// the author wrote: the rest belongs to how threads begin and end.
-fn written_addresses(atlas: &mut Atlas, steps: &[Step]) -> HashSet<u64> {
-    let mut known: HashMap<PlaceNumber, bool> = HashMap::new();
-    let mut spans: HashMap<ThreadIndex, (usize, usize)> = HashMap::new();
-    for (event, step) in steps.iter().enumerate() {
-        let place = step.operation.place;
-        // These are told by the thread's function, whoever wrote the code there.
-        let edge = matches!(step.operation.kind, EventKind::Start | EventKind::Exit);
-        if !edge
-            && *known
-                .entry(place)
-                .or_insert_with(|| is_written(atlas, place))
-        {
-            spans.entry(step.thread).or_insert((event, event)).1 = event;
-        }
-    }
-    let within = |event: usize, thread: ThreadIndex| {
-        let span = spans.get(&thread);
-        span.is_some_and(|(first, last)| (*first..=*last).contains(&event))
-    };
-    let mut by: HashMap<u64, (ThreadIndex, bool)> = HashMap::new();
-    for (event, step) in steps.iter().enumerate() {
-        if within(event, step.thread) {
-            let entry = by.entry(step.operation.object);
-            let (first, several) = entry.or_insert((step.thread, false));
-            *several |= *first != step.thread;
-        }
-    }
-    let several = by.into_iter().filter(|(_, (_, several))| *several);
-    several.map(|(address, _)| address).collect()
 }

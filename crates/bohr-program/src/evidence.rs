@@ -8,6 +8,7 @@
 
 use crate::address::Step;
 use crate::constant::{ConstantExpression, ConstantValue};
+use crate::external::{self, ArgumentIndex, External};
 use crate::function::Body;
 use crate::ids::{
     ConstantNumber, FunctionNumber, InstructionNumber, SiteNumber, SourceTypeNumber, TextNumber,
@@ -17,6 +18,7 @@ use crate::layout::Layouts;
 use crate::program::Program;
 use crate::source_type::{SourceType, SourceVariable};
 use crate::types::Type;
+use bohr_event::EventKind;
 use cranelift_entity::EntityRef;
 
 /// That an access lies so many bytes into something.
@@ -71,19 +73,37 @@ impl Program {
         }
     }
 
-    /// What is known about the first argument of a call.
+    /// What is known about the argument of a call that an event of this kind is about;
+    /// nothing if the call has no such event. Of functions that nothing is known about
+    /// it is the first.
     #[must_use]
     pub fn evidence_of_argument(
         &self,
         layouts: &Layouts,
         function: FunctionNumber,
         instruction: InstructionNumber,
+        kind: EventKind,
     ) -> Vec<Evidence> {
-        let body = self.functions[function].body.as_ref();
-        let arguments = body.and_then(|body| Some(body.arguments(body.call_at(instruction)?)));
-        match arguments.and_then(|arguments| arguments.first()) {
-            Some(first) => self.evidence_of(layouts, function, *first, 0),
+        let argument = || {
+            let body = self.functions[function].body.as_ref()?;
+            let call = body.call_at(instruction)?;
+            let known = self.outside(call.callee).filter(|it| it.event.is_some());
+            let index = known.map_or(Some(ArgumentIndex(0)), |it| it.object_of(kind))?;
+            body.arguments(call).get(usize::from(index.0)).copied()
+        };
+        match argument() {
+            Some(argument) => self.evidence_of(layouts, function, argument, 0),
             None => Vec::new(),
+        }
+    }
+
+    /// What the table says about the function outside that is called.
+    fn outside(&self, callee: Value) -> Option<&'static External> {
+        match self.constants[callee.constant()?].value {
+            ConstantValue::Function(function) => {
+                external::find(&self.texts[self.functions[function].name])
+            }
+            _ => None,
         }
     }
 

@@ -26,6 +26,7 @@ pub mod index;
 mod instruction;
 pub mod interpret;
 mod layout;
+mod libraries;
 mod location;
 mod operands;
 mod operator;
@@ -60,6 +61,7 @@ pub use gates::{
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};
 pub use layout::{DataLayout, LayoutError, Layouts, TypeLayout};
+pub use libraries::is_library_file;
 pub use location::{Location, Scope, SourceFile};
 pub use operator::{
     Access, BinaryOperator, CastOperator, FloatPredicate, IntegerPredicate, OperationFlags,

@@ -2,7 +2,7 @@
 
 use crate::error::PlaceError;
 use crate::expression::Place;
-use bohr_program::{FunctionNumber, LocationNumber, Program, SiteNumber};
+use bohr_program::{FunctionNumber, LocationNumber, Program, SiteNumber, is_library_file};
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -263,18 +263,11 @@ fn frames(program: &Program, site: u32) -> impl Iterator<Item = Frame<'_>> {
     })
 }
 
-/// Whether a file lies where the system and the compilers keep their own sources.
+/// Whether a file belongs to somebody else: to the system, to the language, or to a
+/// package that cargo has fetched. Nobody puts breakpoints there.
 #[must_use]
 pub fn is_library(file: &str) -> bool {
-    const LIBRARIES: [&str; 5] = [
-        "/rustc/",
-        "/rust/deps/",
-        "/usr/",
-        "library/std",
-        "library/core",
-    ];
-    let registry = file.contains("/.cargo/registry/");
-    registry || LIBRARIES.iter().any(|start| file.starts_with(start)) || file.contains("/rustlib/")
+    is_library_file(file) || file.contains("/registry/src/")
 }
 
 fn last_part(name: &str) -> &str {

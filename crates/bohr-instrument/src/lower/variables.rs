@@ -58,9 +58,8 @@ const STATIC_MEMBER: i32 = 1 << 12;
 /// Names that are looked through to what they stand for.
 const LONGEST_CHAIN: usize = 32;
 
-/// The namespaces and folders of the languages' own libraries.
+/// The namespaces of the languages' own libraries.
 const LIBRARY_NAMESPACES: [&str; 5] = ["std", "core", "alloc", "__gnu_cxx", "hashbrown"];
-const LIBRARY_FOLDERS: [&str; 3] = ["/usr/", "/rustc/", "/rust/deps/"];
 
 impl Lowering {
     /// What the records in front of an instruction say about addresses.
@@ -326,8 +325,7 @@ fn is_library_file(file: LLVMMetadataRef) -> bool {
         (name, text(start, length as usize))
     };
     let path = Path::new(&folder).join(name);
-    let mut libraries = LIBRARY_FOLDERS.iter();
-    libraries.any(|library| path.starts_with(library))
+    path.to_str().is_some_and(bohr_program::is_library_file)
 }
 
 fn is_pointer(value: LLVMValueRef) -> bool {

@@ -224,6 +224,21 @@ impl External {
         self.first(Use::OBJECT)
     }
 
+    /// The argument that names what one of its events is about, if it has such an
+    /// event. A wait on a condition has further ones: it gives the lock back, which
+    /// comes behind the condition, and takes it again.
+    #[must_use]
+    pub fn object_of(&self, kind: EventKind) -> Option<ArgumentIndex> {
+        use EventKind::{Acquire, Alloc, Arrive, Depart, Free, Release, ReleaseShared, Wait};
+        let object = self.object();
+        match (self.event?, kind) {
+            (Wait, Release | Acquire) => object.map(|condition| ArgumentIndex(condition.0 + 1)),
+            (Release, ReleaseShared) | (Arrive, Depart) => object,
+            (Alloc | Free, Free) => self.first(Use::FREES),
+            (event, _) => object.filter(|_| event == kind),
+        }
+    }
+
     /// Whether it only computes.
     #[must_use]
     pub fn is_pure(&self) -> bool {
@@ -280,6 +295,19 @@ mod tests {
         assert_eq!(lock.event, Some(EventKind::Acquire));
         assert!(lock.blocks() && lock.returns() && !lock.is_pure());
         assert_eq!(lock.object(), Some(ArgumentIndex(0)));
+        let of = |name, kind| find(name).unwrap().object_of(kind).map(|index| index.0);
+        assert_eq!(of("pthread_mutex_lock", EventKind::Acquire), Some(0));
+        assert_eq!(of("pthread_mutex_lock", EventKind::Wait), None);
+        assert_eq!(of("pthread_cond_wait", EventKind::Wait), Some(0));
+        assert_eq!(of("pthread_cond_wait", EventKind::Release), Some(1));
+        assert_eq!(of("pthread_cond_wait", EventKind::Acquire), Some(1));
+        assert_eq!(of("pthread_cond_signal", EventKind::Release), None);
+        assert_eq!(
+            of("pthread_rwlock_unlock", EventKind::ReleaseShared),
+            Some(0)
+        );
+        assert_eq!(of("realloc", EventKind::Free), Some(0));
+        assert_eq!(of("free", EventKind::Free), Some(0));
         assert!(!find("abort").unwrap().returns());
         assert!(find("qsort").unwrap().calls_back());
         assert_eq!(
