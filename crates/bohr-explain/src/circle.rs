@@ -4,11 +4,12 @@
 //! and futexes, as Rust's are, it does not; but whoever sleeps on such a word was
 //! told by the word that somebody has it, and the last to change the word without
 //! sleeping on it is who took it, unless it woke others afterwards: then it gave
-//! the lock back, or it was no lock. A notification that does not come looks
+//! the lock back, or it was no lock. Whose permit of a semaphore somebody waits for
+//! the events tell, as long as permits are given back by those who took them. A notification that does not come looks
 //! alike, so nothing is said unless the circle closes.
 
 use crate::moment::Moment;
-use bohr_event::control::{Recorded, ThreadState};
+use bohr_event::control::{Recorded, Step, ThreadState};
 use bohr_event::{EventKind, Operation, ThreadIndex};
 use serde::Serialize;
 
@@ -50,6 +51,7 @@ fn holder(run: &Recorded, states: &[ThreadState], state: &ThreadState) -> Option
     let waits = &state.operation;
     state.holder.or_else(|| match waits.kind {
         EventKind::Acquire | EventKind::AcquireShared => holds(run, waits.object, state.thread),
+        EventKind::Receive if waits.is_permit() => has_permit(run, waits.object, state.thread),
         EventKind::Wait => last_changer(run, states, waits),
         _ => None,
     })
@@ -75,6 +77,24 @@ fn holds(run: &Recorded, lock: u64, waiter: ThreadIndex) -> Option<ThreadIndex> 
     }
     let other = holders.iter().find(|holder| **holder != waiter);
     other.or(holders.first()).copied()
+}
+
+/// Somebody else who has a permit of a semaphore, if the semaphore is used as a lock:
+/// whoever gives a permit has taken one before.
+fn has_permit(run: &Recorded, semaphore: u64, waiter: ThreadIndex) -> Option<ThreadIndex> {
+    let mut holders: Vec<ThreadIndex> = Vec::new();
+    let touching = |step: &&Step| step.operation.object == semaphore;
+    for step in run.steps.iter().filter(touching) {
+        match (step.operation.is_permit(), step.operation.kind) {
+            (true, EventKind::Receive) => holders.push(step.thread),
+            (true, EventKind::Send) => {
+                let held = holders.iter().rposition(|holder| *holder == step.thread)?;
+                holders.remove(held);
+            }
+            _ => {}
+        }
+    }
+    holders.into_iter().find(|holder| *holder != waiter)
 }
 
 /// The last to change a word on which threads sleep, except for these.
@@ -125,6 +145,7 @@ fn links(run: &Recorded, round: &[&ThreadState]) -> Vec<Link> {
 fn taken(run: &Recorded, thread: ThreadIndex, lock: u64) -> Option<Moment> {
     let takes = |operation: &Operation| match operation.kind {
         EventKind::Acquire | EventKind::AcquireShared => operation.object == lock,
+        EventKind::Receive => operation.object == lock && operation.is_permit(),
         _ => changes_word(operation, lock),
     };
     let mut steps = run.steps.iter();

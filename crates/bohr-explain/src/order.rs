@@ -9,6 +9,9 @@ use bohr_event::{EventKind, Operation, PlaceNumber, Schedule, Segment, ThreadPat
 use serde::Serialize;
 use std::ops::Range;
 
+/// Conflicts between two segments that are tried the other way round, the last ones.
+const MOST_MET: usize = 16;
+
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Order {
@@ -49,11 +52,11 @@ pub fn orders<E: Experimenter>(
     for segment in 0..run.schedule.segments().len().saturating_sub(1) {
         let pair = Pair::new(run, segment);
         let length = run.schedule.segments()[segment].events;
-        let Some(mut passing) = pair.harmless(length, experimenter)? else {
+        let Some((most, mut passing)) = pair.turned(experimenter)? else {
             continue;
         };
         // So many events of the first thread can come behind the second.
-        let behind = last_failing(length, |distance| {
+        let behind = last_failing(most, |distance| {
             let nearer = pair.harmless(distance, experimenter)?;
             let fails = nearer.is_none();
             passing = nearer.unwrap_or_else(|| std::mem::take(&mut passing));
@@ -175,6 +178,29 @@ impl<'a> Pair<'a> {
             None => came.is_some(),
         };
         Ok((!seen.fails && came_first).then_some(seen.run))
+    }
+
+    /// How far before the end of the first segment the second does no harm, and the run
+    /// that shows it: before all of it, or, where the second needs something of the
+    /// first, before something that touches the same.
+    fn turned<E: Experimenter>(
+        &self,
+        experimenter: &mut E,
+    ) -> Result<Option<(u64, Recorded)>, E::Error> {
+        let operation = |event: usize| &self.run.steps[event].operation;
+        let conflicts = |event: &usize| {
+            let mut second = self.second.clone();
+            second.any(|other| operation(*event).conflicts(operation(other)))
+        };
+        let met = self.first.clone().rev().filter(conflicts);
+        let met = met.map(|event| self.first.end - event);
+        for distance in std::iter::once(self.first.len()).chain(met.take(MOST_MET)) {
+            let distance = distance as u64;
+            if let Some(run) = self.harmless(distance, experimenter)? {
+                return Ok(Some((distance, run)));
+            }
+        }
+        Ok(None)
     }
 
     /// The first event of the first segment that has to come before, with the

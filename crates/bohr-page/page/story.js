@@ -23,7 +23,7 @@ class StoryPane {
   showVerdict() {
     const sentences = this.page.data.findings.map(finding =>
       make('p', { class: 'sentence', text: finding.sentence.replace(/\n */g, ' ') }));
-    const none = make('p', { class: 'sentence', text: 'its threads run one after the other: the order does not matter' });
+    const none = make('p', { class: 'sentence', text: 'its threads run at all: no switch and no order was found without which it would not' });
     byId('verdict').replaceChildren(...sentences.length ? sentences : [none]);
     const remedies = [...new Set(this.page.data.findings.map(finding => finding.remedy))];
     byId('remedy').replaceChildren(...remedies.slice(0, 2).map(remedy =>

@@ -149,7 +149,7 @@ impl Run<'_> {
             .filter(|(_, step)| own(step))
             .skip(told.number as usize);
         match events.next() {
-            Some((event, step)) => (step.operation.kind.verb() == told.kind).then_some(event),
+            Some((event, step)) => (step.operation.verb() == told.kind).then_some(event),
             None => self.ending.fails.then_some(self.steps.len()),
         }
     }

@@ -10,6 +10,7 @@ use crate::footprint::Footprints;
 use crate::graph::{Graph, NodeCount};
 use crate::laboratory::Cost;
 use crate::order::{Chain, Chains, Execution, Order};
+use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation};
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +20,8 @@ struct World {
     /// Locks that somebody has, and how many readers do; 0 is one writer.
     held: HashMap<u64, u32>,
     ended: HashSet<u64>,
+    /// Of semaphores: how many more permits are taken than given from here to the end.
+    permits: HashMap<u64, i64>,
     /// How many stores of a chain wait in its buffer.
     stored: HashMap<Chain, u64>,
 }
@@ -61,7 +64,7 @@ pub(crate) fn preemptive(
 ) -> Vec<usize> {
     let steps = execution.steps;
     let buffers = Buffers::new(execution, chains);
-    let mut world = World::default();
+    let mut world = World::before(steps);
     let mut progress = Progress::new(chains);
     let mut events = order.events(steps);
     let owners = buffer_owners(execution.threads);
@@ -94,11 +97,25 @@ pub(crate) fn preemptive(
 }
 
 impl World {
+    /// Before all these steps.
+    fn before(steps: &[Step]) -> World {
+        let mut world = World::default();
+        for operation in steps.iter().map(|step| &step.operation) {
+            if let Some(taken) = taken_permits(operation) {
+                *world.permits.entry(operation.object).or_default() += taken;
+            }
+        }
+        world
+    }
+
     fn happen(&mut self, operation: &Operation, chain: Chain, owner: Option<Chain>) {
         let object = operation.object;
         if let Some(owner) = owner {
             let stored = self.stored.entry(owner).or_default();
             *stored = stored.saturating_sub(1);
+        }
+        if let Some(taken) = taken_permits(operation) {
+            *self.permits.entry(object).or_default() -= taken;
         }
         match operation.kind {
             EventKind::Store => *self.stored.entry(chain).or_default() += 1,
@@ -132,10 +149,25 @@ impl World {
             EventKind::Acquire => self.held.contains_key(&object),
             EventKind::AcquireShared => self.held.get(&object) == Some(&0),
             EventKind::Join => !self.ended.contains(&object),
+            // What is still taken before anybody gives it was there.
+            EventKind::Receive if operation.is_permit() => {
+                let left = self.permits.get(&object).copied().unwrap_or(0);
+                left <= 0 && !ready()
+            }
             EventKind::Wait | EventKind::Receive | EventKind::Depart | EventKind::Sleep => !ready(),
             _ => false,
         }
     }
+}
+
+/// How many permits of a semaphore an operation takes, if it takes or gives any.
+fn taken_permits(operation: &Operation) -> Option<i64> {
+    let taken = if operation.kind == EventKind::Receive {
+        1
+    } else {
+        -1
+    };
+    operation.is_permit().then_some(taken)
 }
 
 /// How far each chain is, in events and in nodes.
@@ -181,7 +213,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{PlaceNumber, ThreadIndex, control::Step};
+    use bohr_event::{PlaceNumber, ThreadIndex};
 
     fn count(steps: &[Step]) -> u64 {
         cost(Execution::of(steps)).unwrap().preemptive
@@ -236,5 +268,30 @@ mod tests {
         assert_eq!(count(&[]), 0, "it may have ended");
         assert_eq!(count(&[step(0, Write, 0x20)]), 1);
         assert_eq!(count(&[step(0, Acquire, 0x10)]), 0, "it waits for a lock");
+    }
+
+    #[test]
+    fn a_permit_that_others_take_later_was_there() {
+        use crate::example::step;
+        use EventKind::*;
+        let permit = |thread, kind, semaphore| {
+            let mut step = step(thread, kind, semaphore);
+            step.operation.size = 1;
+            step
+        };
+        // Each takes one and wants the other's; the second one has to wait.
+        let steps = [permit(0, Receive, 0x10), permit(1, Receive, 0x20)];
+        let pending = [permit(0, Receive, 0x20), permit(1, Receive, 0x10)];
+        let execution = Execution {
+            pending: &pending,
+            ..Execution::of(&steps)
+        };
+        assert_eq!(preemptions(execution), [0]);
+        // Nobody takes anything more: there may have been nothing.
+        let execution = Execution {
+            pending: &[permit(0, Receive, 0x30)],
+            ..execution
+        };
+        assert_eq!(preemptions(execution), []);
     }
 }

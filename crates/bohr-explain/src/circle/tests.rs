@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::toy::{recorded, waiting};
-use EventKind::{Acquire, AcquireShared, Join, Read, Release, Update, Wait};
+use EventKind::{Acquire, AcquireShared, Join, Read, Receive, Release, Send, Update, Wait};
 
 /// Event of holding and object waited for, of each thread.
 fn told(run: &Recorded, states: &[ThreadState]) -> Vec<(Option<usize>, u64)> {
@@ -64,4 +64,40 @@ fn a_lock_taken_twice_is_a_circle_of_one() {
     let run = recorded(&[(1, Acquire, 0x10, 0)]);
     let states = [waiting(1, Acquire, 0x10, Some(1))];
     assert_eq!(told(&run, &states), [(Some(0), 0x10)]);
+}
+
+/// One that waits for a permit.
+fn wanting(thread: u32, semaphore: u64) -> ThreadState {
+    let mut state = waiting(thread, Receive, semaphore, None);
+    state.operation.size = 1;
+    state
+}
+
+#[test]
+fn permits_are_held_until_they_are_given_back() {
+    let run = recorded(&[
+        (2, Receive, 0x10, 1),
+        (2, Send, 0x10, 1),
+        (1, Receive, 0x10, 1),
+        (2, Receive, 0x20, 1),
+    ]);
+    let states = [wanting(1, 0x20), wanting(2, 0x10)];
+    assert_eq!(told(&run, &states), [(Some(2), 0x20), (Some(3), 0x10)]);
+}
+
+#[test]
+fn semaphores_that_others_post_are_no_locks() {
+    let run = recorded(&[
+        (3, Send, 0x10, 1),
+        (1, Receive, 0x10, 1),
+        (2, Receive, 0x20, 1),
+    ]);
+    assert_eq!(told(&run, &[wanting(1, 0x20), wanting(2, 0x10)]), []);
+    // Nobody has what came through a pipe.
+    let run = recorded(&[(1, Receive, 0x10, 0), (2, Receive, 0x20, 0)]);
+    let states = [
+        waiting(1, Receive, 0x20, None),
+        waiting(2, Receive, 0x10, None),
+    ];
+    assert_eq!(told(&run, &states), []);
 }

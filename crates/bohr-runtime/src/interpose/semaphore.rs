@@ -8,7 +8,7 @@ use crate::{
     real::real,
     thread::{Interruptible, Wait},
 };
-use bohr_event::EventKind;
+use bohr_event::{EventKind, Operation};
 
 type Semaphore = *mut libc::sem_t;
 
@@ -18,9 +18,18 @@ fn fail(error: i32) -> i32 {
     -1
 }
 
+/// That a permit is given or taken, which is more than a transfer: see
+/// [`Operation::is_permit`].
+fn permit(kind: EventKind, semaphore: Semaphore, place: u64) -> Operation {
+    Operation {
+        size: 1,
+        ..operation(kind, semaphore as usize, place)
+    }
+}
+
 fn take(semaphore: Semaphore, place: u64, deadline: u64) -> i32 {
     let address = semaphore as usize;
-    let receive = operation(EventKind::Receive, address, place);
+    let receive = permit(EventKind::Receive, semaphore, place);
     let wait = Wait::Semaphore(address);
     let (deadline, by) = (mutex::expiry(deadline), Interruptible::Unrestarted);
     match ENGINE.announce_interruptible(receive, wait, deadline, by) {
@@ -87,7 +96,7 @@ interpose! {
 
     fn sem_post(semaphore: Semaphore) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::Send, semaphore as usize, caller()));
+            ENGINE.step(permit(EventKind::Send, semaphore, caller()));
         }
         let post = real!(fn sem_post(Semaphore) -> i32);
         // SAFETY: passes on what the program passed.

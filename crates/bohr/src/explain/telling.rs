@@ -24,7 +24,7 @@ impl Teller for Telling<'_> {
         Told {
             thread: moment.thread.to_string(),
             number: moment.number,
-            kind: operation.kind.verb().to_string(),
+            kind: operation.verb().to_string(),
             object: self.names.object(operation),
             takes_object: operation.kind.takes_object(),
             function: spot.function,
