@@ -11,11 +11,14 @@ use std::sync::Arc;
 type Bytes = EndianArcSlice<RunTimeEndian>;
 type Entry<'a> = DebuggingInformationEntry<Bytes>;
 
-/// A variable that is there for the whole run.
+/// A variable that is there for the whole run, or a piece of one: optimisation takes
+/// structures apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Global {
     start: u64,
     size: u64,
+    /// How much of the variable comes before it.
+    before: u64,
     name: String,
     /// Unit and offset of its type, if debug information knows it.
     kind: Option<(usize, gimli::UnitOffset)>,
@@ -78,7 +81,10 @@ impl Globals {
             .find(|variable| address - variable.start < variable.size)?;
         let mut name = variable.name.clone();
         let left = match variable.kind {
-            Some((unit, kind)) => self.descend(unit, kind, address - variable.start, &mut name, 0),
+            Some((unit, kind)) => {
+                let offset = variable.before + address - variable.start;
+                self.descend(unit, kind, offset, &mut name, 0)
+            }
             None => address - variable.start,
         };
         if left > 0 {
@@ -93,22 +99,17 @@ impl Globals {
             let mut entries = unit.entries();
             while let Ok(Some(entry)) = entries.next_dfs() {
                 if entry.tag() == gimli::DW_TAG_variable {
-                    found.extend(self.variable(number, unit, entry));
+                    found.extend(self.pieces(number, unit, entry).unwrap_or_default());
                 }
             }
         }
         self.variables.extend(found);
     }
 
-    fn variable(&self, number: usize, unit: &Unit<Bytes>, entry: &Entry<'_>) -> Option<Global> {
+    /// The pieces of a variable that have addresses: most variables are one.
+    fn pieces(&self, number: usize, unit: &Unit<Bytes>, entry: &Entry<'_>) -> Option<Vec<Global>> {
         let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
             return None;
-        };
-        let mut operations = expression.operations(unit.encoding());
-        let start = match operations.next().ok()?? {
-            gimli::Operation::Address { address } => address,
-            gimli::Operation::AddressIndex { index } => self.dwarf.address(unit, index).ok()?,
-            _ => return None,
         };
         // A declaration outside a class says the rest of what is in it.
         let declared = match entry.attr_value(gimli::DW_AT_specification) {
@@ -117,12 +118,37 @@ impl Globals {
         };
         let entry = declared.as_ref().unwrap_or(entry);
         let kind = reference(entry)?;
-        Some(Global {
+        let name = self.text(unit, entry)?;
+        let piece = |start: u64, size: u64, before: u64| Global {
             start,
-            size: self.size(unit, kind, 0)?,
-            name: self.text(unit, entry)?,
+            size,
+            before,
+            name: name.clone(),
             kind: Some((number, kind)),
-        })
+        };
+        let mut found = Vec::new();
+        let (mut at, mut before) = (None, 0);
+        let mut operations = expression.operations(unit.encoding());
+        while let Some(operation) = operations.next().ok()? {
+            match operation {
+                gimli::Operation::Address { address } => at = Some(address),
+                gimli::Operation::AddressIndex { index } => {
+                    at = Some(self.dwarf.address(unit, index).ok()?);
+                }
+                // One without an address is nowhere.
+                gimli::Operation::Piece { size_in_bits, .. } => {
+                    let size = size_in_bits / 8;
+                    found.extend(at.take().map(|start| piece(start, size, before)));
+                    before += size;
+                }
+                _ if at.is_none() => return None,
+                _ => {}
+            }
+        }
+        if let Some(start) = at {
+            found.push(piece(start, self.size(unit, kind, 0)?, 0));
+        }
+        Some(found)
     }
 
     fn text(&self, unit: &Unit<Bytes>, entry: &Entry<'_>) -> Option<String> {
@@ -230,11 +256,22 @@ fn symbols(file: &object::File<'_>) -> Vec<Global> {
         Some(Global {
             start: symbol.address(),
             size: symbol.size(),
-            name: symbol.name().ok()?.to_string(),
+            before: 0,
+            name: plain(symbol.name().ok()?),
             kind: None,
         })
     })
     .collect()
+}
+
+/// What a symbol is about. Where a global points to one block for ever, optimisation
+/// makes a variable of the block, or one of each part, and calls it after the pointer.
+fn plain(symbol: &str) -> String {
+    match symbol.split_once(".body") {
+        Some((pointer, "" | ".0")) => format!("*{pointer}"),
+        Some((pointer, part)) if part.starts_with('.') => format!("*{pointer}{part}"),
+        _ => symbol.to_string(),
+    }
 }
 
 /// The type that an entry refers to.
