@@ -8,6 +8,7 @@
 mod columns;
 mod finding;
 mod json;
+mod printable;
 mod sarif;
 mod story;
 mod text;
@@ -15,5 +16,6 @@ mod told;
 
 pub use columns::{Columns, Row};
 pub use finding::{Finding, FindingKind};
+pub use printable::printable;
 pub use story::{Bug, Story, ToldRace, ToldWindow};
 pub use told::{Teller, Told};

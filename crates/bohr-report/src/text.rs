@@ -1,5 +1,6 @@
 //! The explanation for a terminal.
 
+use crate::printable::printable;
 use crate::story::{Story, ToldRace};
 
 /// Races that are shown; the rest is counted.
@@ -17,7 +18,9 @@ impl Story {
             text.push_str(&format!("  {sentence}\n"));
         }
         if self.findings.is_empty() {
-            text.push_str("  its threads run one after the other: the order does not matter\n");
+            text.push_str(
+                "  its threads run at all: no switch and no order was found without which it would not\n",
+            );
         }
         text.push_str(&format!(
             "\nThe run, with {} switches:\n{}",
@@ -33,7 +36,7 @@ impl Story {
             text.push_str(&format!("  and {} more\n", self.races.len() - SHOWN));
         }
         text.push_str(&self.remedies());
-        text
+        printable(&text)
     }
 
     /// What to try: what usually mends such a thing, and how to keep it mended.

@@ -18,7 +18,7 @@ use bohr_explore::{
     Atlas, ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, verdict_on,
     write_whole,
 };
-use bohr_report::Story;
+use bohr_report::{Story, printable};
 use bohr_schedule::Plan;
 use callers::allocations;
 use page::Shown;
@@ -215,6 +215,7 @@ fn as_explained(
 /// Says what is missing to tell more.
 fn note_missing(bug: &Bug, sources: &Sources) {
     for file in sources.missing() {
+        let file = printable(file);
         eprintln!("bohr: note: {file} was not found: its lines are told without their text");
     }
     note_missing_lines(bug);

@@ -3,7 +3,7 @@
 
 mod controlled;
 
-use controlled::{Folder, read_source};
+use controlled::{Folder, marker, read_source};
 use serde_json::{Value, json};
 
 /// The number of the first line that holds these words.
@@ -159,4 +159,95 @@ fn sarif_has_the_lines_of_the_verdict() {
         related.iter().all(|line| line.ends_with(&written)),
         "{result}"
     );
+}
+
+/// The sentences of what it takes to fail, and all names of things in them.
+fn told_of(program: &str) -> (Value, Vec<String>) {
+    let folder = Folder::empty();
+    folder.build(program, &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let findings = told["findings"].as_array().unwrap().iter();
+    let moments = findings.flat_map(|finding| finding["moments"].as_array().unwrap());
+    let names = moments.map(|moment| moment["object"].as_str().unwrap().to_string());
+    let names = names.collect();
+    (told, names)
+}
+
+#[test]
+fn semaphores_close_a_circle() {
+    let (told, mut names) = told_of("permits");
+    let finding = &told["findings"][0];
+    assert_eq!(finding["kind"], json!("deadlock"), "{told}");
+    names.sort();
+    names.dedup();
+    assert_eq!(names, ["forks[0]", "forks[1]", "forks[2]"]);
+    let sentence = finding["sentence"].as_str().unwrap();
+    assert_eq!(sentence.matches(&marker("permits", "waits")).count(), 3);
+}
+
+#[test]
+fn a_wait_is_about_its_condition_and_about_its_lock() {
+    let folder = Folder::empty();
+    folder.build("door", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let filter = format!("line={}", marker("door", "waits"));
+    let shown = folder.bohr(&["trace", "program.bohr", "--json", "--filter", &filter]);
+    let shown = shown.expect(0).json();
+    let events = shown["events"].as_array().unwrap().iter();
+    let unlocks = events.filter(|event| event["kind"] == json!("release"));
+    let names: Vec<&Value> = unlocks.map(|event| &event["variable"]).collect();
+    assert_eq!(names, [&json!("door.lock")], "{shown}");
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let findings = told["findings"].as_array().unwrap();
+    let kind = json!("missed-notification");
+    let missed = findings.iter().find(|finding| finding["kind"] == kind);
+    assert_eq!(missed.unwrap()["variable"], json!("door.opened"), "{told}");
+}
+
+#[test]
+fn what_optimisation_takes_apart_is_called_as_in_the_source() {
+    let folder = Folder::empty();
+    folder.build("taken_apart", &["-O2"]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let shown = folder.bohr(&["trace", "program.bohr", "--json", "--filter", "kind=write"]);
+    let shown = shown.expect(0).json();
+    let events = shown["events"].as_array().unwrap().iter();
+    let mut names: Vec<&str> = events
+        .filter_map(|event| event["variable"].as_str())
+        .collect();
+    names.retain(|name| name.contains("state") || name.contains("total"));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names,
+        ["*total", "state.balance", "state.visits"],
+        "{shown}"
+    );
+}
+
+#[test]
+fn an_order_is_found_where_the_second_needs_the_first() {
+    let (told, names) = told_of("early_note");
+    let finding = &told["findings"][0];
+    assert_eq!(finding["kind"], json!("order"), "{told}");
+    let noted = |name: &String| name == "count" || name.starts_with("notes");
+    assert!(!names.is_empty() && names.iter().all(noted), "{names:?}");
+}
+
+#[test]
+fn a_program_says_nothing_to_the_terminal() {
+    let folder = Folder::empty();
+    folder.build("loud", &[]);
+    let found = folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    for text in [found.to_string(), told.to_string()] {
+        assert!(text.contains(r"\u{1b}[31mred.c"), "{text:?}");
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\u{7}'),
+            "{text:?}"
+        );
+    }
 }

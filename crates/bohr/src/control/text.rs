@@ -3,6 +3,7 @@
 use bohr_event::{FailureKind, Signature, spoken};
 use bohr_explore::bug_file::{Bug, Reduced, ThreadLine};
 use bohr_explore::{Spot, Verdict, is_library};
+use bohr_report::printable;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -24,7 +25,7 @@ pub fn describe_bug(bug: &Bug) -> String {
     if let Some(reduced) = &bug.reduced {
         let _ = write!(text, "\n  {}", describe_reduction(bug, reduced));
     }
-    text
+    printable(&text)
 }
 
 /// Says so if nothing is known of the lines of the program.
@@ -76,7 +77,8 @@ fn describe_reduction(bug: &Bug, reduced: &Reduced) -> String {
 
 /// The same, of a run that is not kept.
 pub fn describe_verdict(verdict: &Verdict) -> String {
-    describe(&verdict.signature, &verdict.message, &verdict.threads)
+    let text = describe(&verdict.signature, &verdict.message, &verdict.threads);
+    printable(&text)
 }
 
 fn describe(signature: &Signature, message: &str, threads: &[ThreadLine]) -> String {

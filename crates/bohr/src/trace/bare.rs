@@ -39,9 +39,15 @@ pub struct Carried {
 }
 
 impl Carried {
+    /// Of a trace. Events are worth seeing without names, too.
     pub fn of(trace: &Trace<'_>) -> Result<Carried, Failure> {
-        let tables = trace.tables()?.into_iter();
-        let mut labels = tables.filter_map(|table| match table {
+        let tables = trace.tables().unwrap_or_else(|_| {
+            eprintln!(
+                "bohr: note: the names in the trace are damaged: addresses are shown instead"
+            );
+            Vec::new()
+        });
+        let mut labels = tables.into_iter().filter_map(|table| match table {
             Table::Labels(labels) => Some(labels),
             _ => None,
         });

@@ -4,6 +4,7 @@ use super::aim::Aim;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 use bohr_explore::{Names, Spot};
+use bohr_report::printable;
 use bohr_trace::{Record, Sequence};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -102,7 +103,7 @@ impl<'f, 'n> Sieve<'f, 'n> {
             sequence: sequence.0,
             thread,
             kind: operation.kind.to_string(),
-            verb: operation.kind.verb(),
+            verb: operation.verb(),
             variable,
             size: operation.size,
             value: record.value,
@@ -141,7 +142,8 @@ impl fmt::Display for Line {
         let deed = format!("{} {}{value}", self.verb, self.variable);
         let place = self.line.as_deref().or(self.function.as_deref());
         let place = place.unwrap_or("?");
-        write!(out, "{:>8}  {thread:12}  {deed:40}  {place}", self.sequence)
+        let words = format!("{thread:12}  {deed:40}  {place}");
+        write!(out, "{:>8}  {}", self.sequence, printable(&words))
     }
 }
 
