@@ -6,7 +6,7 @@ use crate::{
     control, dispatch,
     engine::ENGINE,
     grant::CALLER,
-    hooks::entry,
+    hooks::{self, entry},
     objects::OBJECTS,
     peek, signals, system,
     thread::Thread,
@@ -107,6 +107,7 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
     let looks = entry::is_look_for_room(instruction);
     if looks && !(control::is_on() && lacks_room(general[libc::REG_RSP as usize] as usize)) {
         // The program has a stack of its own here, about which nothing is known.
+        note_own_stack();
         return entry::skip_look(general);
     }
     // SAFETY: it is a fault of such a look.
@@ -162,6 +163,21 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
 /// disk is full.
 fn is_trace(address: usize) -> bool {
     (addresses::TRACE..addresses::ARENA).contains(&address)
+}
+
+/// How many looks for room have faulted on stacks of the program's own.
+#[unsafe(link_section = "bohr_hot")]
+static LOOKS_IN_VAIN: CarrierOnly<Cell<u32>> = CarrierOnly::new(Cell::new(0));
+
+/// So many are too many. Counted, not timed: the same in every run of a schedule.
+const MANY_LOOKS: u32 = 256;
+
+fn note_own_stack() {
+    let looks = LOOKS_IN_VAIN.get() + 1;
+    LOOKS_IN_VAIN.set(looks % MANY_LOOKS);
+    if looks == MANY_LOOKS {
+        hooks::look_no_more();
+    }
 }
 
 /// Where the engine has found no room on the stack.

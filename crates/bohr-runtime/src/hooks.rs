@@ -160,10 +160,20 @@ unsafe extern "C" fn __bohr_unregister(module: *mut Module) {
 /// Whether accesses look out for freed memory.
 pub fn watch_freed(watched: bool) {
     heap::shadow::keep(watched && OBJECTS.any_sites());
-    let entry = match watched {
+    enter_by(match watched {
         true => entry::watched_access as *const (),
         false => entry::access as *const (),
-    };
+    });
+}
+
+/// From now on accesses do not look for room below the stack: all go the slow way.
+/// Where the program has a stack of its own, each look may be a fault, and a fault
+/// takes a hundred times as long.
+pub fn look_no_more() {
+    enter_by(entry::announced_access as *const ());
+}
+
+fn enter_by(entry: *const ()) {
     OBJECTS.each_module(|module| {
         // SAFETY: registered modules are loaded, and their table is writable.
         unsafe { (*(*module).hooks).access = entry };

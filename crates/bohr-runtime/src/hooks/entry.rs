@@ -109,6 +109,18 @@ pub unsafe extern "C" fn watched_access() {
     )
 }
 
+/// The same without a look for room, where looks are too dear: each is announced, and
+/// the engine looks for itself.
+#[unsafe(naked)]
+pub unsafe extern "C" fn announced_access() {
+    naked_asm!(
+        ".cfi_startproc",
+        ".cfi_def_cfa_offset 24",
+        announced!(),
+        whole = sym whole_access,
+    )
+}
+
 /// Bytes of the instruction that looks for room.
 const LOOK_LENGTH: i64 = 7;
 
