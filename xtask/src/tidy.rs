@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: keeps the habits that a compiler does not. Every file
 //! says why it exists, every unsafe block why it is sound, every crate and
-//! dependency has its row in the map, and no test is switched off.
+//! dependency has its row in the map, and no test is switched off or forgotten.
 
 use crate::{Command, shell};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ pub fn check() -> Result<(), String> {
     let map = read(&root.join("docs/ARCHITECTURE.md"))?;
     let manifest = read(&root.join("Cargo.toml"))?;
     let mut offences = unmapped(&map, &folders(&root.join("crates"))?, &manifest);
+    for name in folders(&root.join("crates"))? {
+        offences.extend(forgotten(&root.join("crates").join(name).join("tests"))?);
+    }
     for path in sources(&root)? {
         let text = read(&path)?;
         let name = path
@@ -40,6 +43,31 @@ pub fn check() -> Result<(), String> {
             offences.join("\n  ")
         )),
     }
+}
+
+/// Files of tests that a crate whose tests are one program does not name in it: nobody
+/// would notice that they are not run.
+fn forgotten(tests: &Path) -> Result<Vec<String>, String> {
+    let main = tests.join("main.rs");
+    if !main.exists() {
+        return Ok(Vec::new());
+    }
+    let named = read(&main)?;
+    let entries =
+        std::fs::read_dir(tests).map_err(|error| format!("{}: {error}", tests.display()))?;
+    let files = entries.flatten().map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
+    let stems = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_string()));
+    let stems: Vec<String> = stems.collect();
+    Ok(unnamed(&named, &stems)
+        .map(|stem| format!("{}: does not name the tests of {stem}.rs", main.display()))
+        .collect())
+}
+
+fn unnamed<'a>(main: &'a str, stems: &'a [String]) -> impl Iterator<Item = &'a String> {
+    let is_named =
+        move |stem: &str| stem == "main" || main.lines().any(|line| line == format!("mod {stem};"));
+    stems.iter().filter(move |stem| !is_named(stem))
 }
 
 /// Crates without a row in the code map, dependencies without a reason.
@@ -196,6 +224,13 @@ mod tests {
         assert!(
             in_file(&"//! Why.\n".repeat(LONGEST_FILE + 1))[0].contains("more than one reason")
         );
+    }
+
+    #[test]
+    fn no_file_of_tests_is_forgotten() {
+        let stems = ["main", "hunt", "replay"].map(String::from);
+        let main = "//! All.\n\nmod hunt;\n// mod replay;\n";
+        assert_eq!(unnamed(main, &stems).collect::<Vec<_>>(), ["replay"]);
     }
 
     #[test]

@@ -6,16 +6,15 @@
 //! orders of independent pairs are decided independently of each other.
 //!
 //! Deviations: a spinning thread's event stays below all others while it spins.
-//! An event that has been passed over very often in a row draws anew with all
-//! others: a thread that waits in a loop which nobody recognises as spinning
-//! draws at every turn, and would keep a thread with an unlucky draw from ever
-//! ending that wait.
+//! An event that has been passed over very often draws anew: threads that wait in
+//! loops which nobody recognises as spinning draw at every turn, and would keep a
+//! thread with an unlucky draw from ever ending that wait.
 
 use crate::{Decision, Grant, Random, Strategy, View, walk::pick_outcome};
 use alloc::vec::Vec;
 use bohr_event::{ChoiceKind, Operation, ThreadIndex, ThreadPath};
 
-/// Events of one thread in a row after which all draw anew.
+/// How often an event is passed over before it draws anew.
 const STUBBORN: u64 = 10_000;
 
 /// See the module.
@@ -24,6 +23,8 @@ pub struct PartialOrderSampling {
     random: Random,
     /// Of the pending event of each thread, by index; never 0.
     priorities: Vec<u64>,
+    /// How often each has been passed over since it drew, by index.
+    passed_over: Vec<u64>,
     /// What was granted last, and to whom.
     last: Option<(ThreadIndex, Operation)>,
     /// Events of that thread in a row.
@@ -37,6 +38,7 @@ impl PartialOrderSampling {
         PartialOrderSampling {
             random: Random::new(seed),
             priorities: Vec::new(),
+            passed_over: Vec::new(),
             last: None,
             in_a_row: 0,
         }
@@ -46,9 +48,15 @@ impl PartialOrderSampling {
         let Some((executor, executed)) = self.last else {
             return;
         };
-        let stubborn = self.in_a_row >= STUBBORN;
+        let events = view.last.map_or(1, |last| last.events);
         for &thread in view.enabled {
-            if stubborn || thread == executor || view.operation(thread).conflicts(&executed) {
+            let passed_over = &mut self.passed_over[thread.position()];
+            *passed_over += events;
+            let draws = thread == executor
+                || *passed_over >= STUBBORN
+                || view.operation(thread).conflicts(&executed);
+            if draws {
+                *passed_over = 0;
                 self.priorities[thread.position()] = self.random.bits() | 1;
             }
         }
@@ -85,6 +93,7 @@ impl Strategy for PartialOrderSampling {
     fn thread_started(&mut self, thread: ThreadIndex, _: &ThreadPath) {
         let needed = self.priorities.len().max(thread.position() + 1);
         self.priorities.resize(needed, 0);
+        self.passed_over.resize(needed, 0);
         self.priorities[thread.position()] = self.random.bits() | 1;
     }
 
@@ -103,6 +112,37 @@ mod tests {
     use super::*;
     use crate::machine::{Outcome, Step::*, run};
     use alloc::vec;
+    use bohr_event::EventKind;
+
+    /// Two threads wait for the third, whose event has the lowest of all priorities.
+    #[test]
+    fn an_unlucky_draw_is_not_for_ever() {
+        let operation = |object| Operation::plain(EventKind::Read, 8, object, Default::default());
+        let pending = [1, 2, 3].map(|object| crate::Pending::new(operation(object)));
+        let enabled = [0, 1, 2].map(ThreadIndex);
+        let mut strategy = PartialOrderSampling::new(3);
+        for thread in enabled {
+            strategy.thread_started(thread, &crate::machine::path(thread));
+        }
+        strategy.priorities[2] = 1;
+        let mut last = None;
+        let picked = (0..10 * STUBBORN).position(|_| {
+            let view = View {
+                pending: &pending,
+                enabled: &enabled,
+                last,
+            };
+            let thread = strategy.first(&view, |_| true).unwrap();
+            last = Some(crate::Used {
+                thread,
+                running: thread,
+                events: 1,
+                place: operation(1).place,
+            });
+            thread == enabled[2]
+        });
+        assert!(picked.is_some());
+    }
 
     /// Two threads that both spin take turns; neither is picked for ever.
     #[test]
