@@ -184,6 +184,19 @@ fn programs_may_bring_stacks_of_their_own() {
     folder.build("own_stacks", &[]);
     let found = found_alike_and_replayed(&folder, &["random", "pct:3", "bounded"]);
     assert_eq!(found["kind"], json!("assertion"));
+    // That nobody knows how much room is left there costs no more than a moment.
+    let many = ["./program", "300000"];
+    let words = [
+        "run",
+        "--strategy",
+        "sequential",
+        "--races",
+        "ignore",
+        "--run-time",
+    ];
+    folder
+        .bohr(&[&words[..], &["5s", "--"], &many].concat())
+        .expect(0);
 }
 
 #[test]

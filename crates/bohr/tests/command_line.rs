@@ -67,3 +67,16 @@ fn shells_complete_every_command() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&bash.stdout).trim(), "--strategy");
 }
+
+/// As in `bohr man pages | head`, with a reader who reads nothing.
+#[test]
+fn who_reads_no_further_ends_the_command() {
+    let folder = Folder::empty();
+    let (reader, writer) = std::io::pipe().expect("there are pipes");
+    drop(reader);
+    let mut command = folder.command(&["run", "--json", "--", "/bin/true"]);
+    let ended = command.stdout(writer).output().expect("bohr starts");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(141), "{told}");
+    assert!(!told.contains("panicked"), "{told}");
+}

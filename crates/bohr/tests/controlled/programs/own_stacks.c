@@ -1,17 +1,19 @@
 /* Threads that run part of their work on stacks of their own, each between pages that
-   nobody may touch: as libraries of coroutines have them. Loses updates there. */
+   nobody may touch: as libraries of coroutines have them. Loses updates there. The
+   argument says how many each of them makes. */
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 enum { SIZE = 32 << 10, GAP = 256 << 10 };
 
-static int counter;
+static int counter, rounds = 3;
 static __thread ucontext_t thread, routine;
 
 static void count(void) {
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < rounds; round++) {
         counter++;
     }
 }
@@ -29,14 +31,16 @@ static void *work(void *argument) {
     return argument;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     pthread_t threads[2];
+    if (count > 1)
+        rounds = atoi(arguments[1]);
     for (int at = 0; at < 2; at++) {
         pthread_create(&threads[at], 0, work, 0);
     }
     for (int at = 0; at < 2; at++) {
         pthread_join(threads[at], 0);
     }
-    assert(counter == 6);
+    assert(counter == 2 * rounds);
     return 0;
 }
