@@ -1,7 +1,7 @@
 //! Fibers and real threads that pass a baton are the same program: the same
 //! seed gives the same run, event for event.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::control::{Backend, Outcome};
 use bohr_schedule::{Plan, Rule};

@@ -1,6 +1,6 @@
 //! Every way to fail is told as what it is.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::{
     FailureKind, ThreadIndex,

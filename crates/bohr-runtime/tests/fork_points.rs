@@ -1,7 +1,7 @@
 //! The serial part of a program is executed once where that changes nothing, and
 //! in every run where it would.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::control::{Detailing, ForkPoint, Obstacle, Outcome};
 use bohr_schedule::{Plan, Rule};

@@ -1,6 +1,6 @@
 //! Where runs of a search are cloned from changes nothing but their speed.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Job};
 use bohr_schedule::Plan;

@@ -1,7 +1,7 @@
 //! Every primitive keeps its promises under every strategy: the programs check
 //! themselves and end with 0.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::control::Outcome;
 use bohr_schedule::Plan;

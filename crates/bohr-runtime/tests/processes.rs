@@ -1,7 +1,7 @@
 //! The target's processes: none is left behind, whatever is killed, and those
 //! that it starts itself run uncontrolled.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Notice, Outcome, Output, Reply};
 use bohr_schedule::{Plan, Rule};

@@ -1,7 +1,7 @@
 //! A run whose memory was put back is as if it had not been: the runs after it are
 //! those of fresh processes.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::control::{Detailing, Job, RunReport};
 use bohr_schedule::{Plan, Rule};

@@ -1,6 +1,6 @@
 //! Schedules are found, reported and replayed.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::{
     EventKind, FailureKind, ThreadIndex,

@@ -1,7 +1,7 @@
 //! What is around a program's threads: libraries that they load, stacks of any
 //! size, sources of chance, beginnings and ends, output without end.
 
-mod harness;
+use crate::harness;
 
 use bohr_event::FailureKind;
 use bohr_event::control::{Outcome, Output};

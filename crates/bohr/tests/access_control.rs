@@ -1,7 +1,7 @@
 //! Programs built with bohr are controlled at their memory accesses: a bug that
 //! no call shows is found, replayed and carried over to a rebuild.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::{Folder, marker};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Breakpoints where there is no bug yet: from conflicts that runs came by, from a
 //! report of ThreadSanitizer, from a finding that nothing failed for.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! From a bug to lines in the source that show it every time: the patch applies,
 //! builds and reproduces, also in a program that has changed since.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::{Folder, read_file, read_source};
 use serde_json::Value;

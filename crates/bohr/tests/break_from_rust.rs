@@ -1,7 +1,7 @@
 //! From a bug of a Rust program to lines in its source and a `cargo test` that
 //! fails as long as the program does, also in a program that has changed since.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use std::path::{Path, PathBuf};

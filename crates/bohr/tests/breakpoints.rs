@@ -1,7 +1,7 @@
 //! Breakpoints of a program under control: pauses are virtual, so a thread that is
 //! held up for an hour costs no time, and its partner always comes.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 

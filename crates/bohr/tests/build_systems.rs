@@ -1,7 +1,7 @@
 //! Projects that know nothing of bohr, built by their own build systems with
 //! nothing but the compilers replaced.
 
-mod project;
+use crate::project;
 
 use project::{Parts, Project, expect_success};
 

@@ -1,6 +1,6 @@
 //! A workspace with a build script, a procedural macro and a C part.
 
-mod project;
+use crate::project;
 
 use bohr_bundle::{Bundle, Language, Level};
 use project::{Parts, Project};

@@ -1,6 +1,6 @@
 //! What the command line says about itself: help, manual pages, completions.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 

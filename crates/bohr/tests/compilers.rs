@@ -1,7 +1,7 @@
 //! `bohr cc` and `bohr c++` against plain clang: the same objects, the same
 //! messages, the same exit codes.
 
-mod project;
+use crate::project;
 
 use bohr_bundle::{Bundle, BundleError, Input, OutputKind};
 use object::Object;

@@ -1,6 +1,6 @@
 //! `bohr core` on a core of a process that gdb has stopped.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use std::process::Command;

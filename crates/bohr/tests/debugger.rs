@@ -1,7 +1,7 @@
 //! A debugger at the moment of failure sees the program's threads, each with
 //! its own stack.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use std::io::Write;

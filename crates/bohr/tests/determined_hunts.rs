@@ -1,7 +1,7 @@
 //! A hunt is a function of its seed: how many workers share it, and which of
 //! them is faster, changes nothing that it reports.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::{Value, json};

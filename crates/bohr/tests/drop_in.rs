@@ -1,7 +1,7 @@
 //! What real projects ask of a compiler and a linker, each built with bohr, run,
 //! and run again as a control profile: both must do what the plain build does.
 
-mod project;
+use crate::project;
 
 use project::Project;
 

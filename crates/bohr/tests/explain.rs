@@ -1,7 +1,7 @@
 //! Explaining failures of real programs: the sentence names the variable and
 //! the three lines that matter.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::{Folder, marker, read_source};
 use serde_json::{Value, json};

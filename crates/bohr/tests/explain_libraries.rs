@@ -1,7 +1,7 @@
 //! Where a library makes the accesses, explanations name the line of the author's
 //! that called it, also in programs that are not optimised.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! A heap block that is used after it was freed, or freed twice, is told with who
 //! freed it and who had allocated it.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::Value;

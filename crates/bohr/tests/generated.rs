@@ -1,7 +1,7 @@
 //! Programs whose culprit is known because they were written around it: whatever
 //! else their threads share, it is named by its variable and its three lines.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::Value;

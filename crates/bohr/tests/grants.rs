@@ -1,7 +1,7 @@
 //! Leave for many events at once is worth as many single ones: a run is the same
 //! whether its hooks count down or every event is announced, as tracing has it.
 
-mod controlled;
+use crate::controlled;
 
 use bohr_event::FailureKind;
 use bohr_event::control::{Detailing, Job, Outcome};

@@ -1,6 +1,6 @@
 //! Hunting, replaying and checking real programs that were not built with bohr.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::json;

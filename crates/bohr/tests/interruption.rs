@@ -1,6 +1,6 @@
 //! However bohr is ended, it leaves no process and no half-written file behind.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Runs that are killed at any moment: what they had done is in their traces.
 
-mod controlled;
+use crate::controlled;
 
 use bohr_event::control::{Detailing, Job};
 use bohr_explore::{Ran, Server, StoredTraceError, Subject, Voice, bug_file::Invocation, inspect};

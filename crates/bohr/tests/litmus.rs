@@ -1,8 +1,8 @@
 //! Store buffers as they are simulated are those of the model: every outcome of a
 //! litmus test that the model allows is seen, and no other.
 
-mod controlled;
-mod weak_memory;
+use crate::controlled;
+use crate::weak_memory;
 
 use controlled::Folder;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Breakpoints without touching the source: real threads meet where the command
 //! line says, controlled ones too, and what cannot be is refused with what could.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::{Ended, Folder, read_source};
 use serde_json::Value;

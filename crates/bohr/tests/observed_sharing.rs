@@ -5,7 +5,7 @@
 //!
 //! (C and C++ programs are compared by `tests/observed.rs` of `bohr-instrument`.)
 
-mod project;
+use crate::project;
 
 use bohr_program::{Program, Sharing, SiteNumber, Verdict};
 use project::{Project, expect_success};

@@ -1,7 +1,7 @@
 //! Leaving out threads and iterations: what is left out does not happen, all
 //! else does, and nobody waits for it.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::{Ended, Folder};
 

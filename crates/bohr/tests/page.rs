@@ -1,6 +1,6 @@
 //! `bohr explain --html` on a real failure, in a real browser.
 
-mod controlled;
+use crate::controlled;
 
 use bohr_browser::Browser;
 use controlled::Folder;

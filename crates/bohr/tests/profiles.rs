@@ -3,7 +3,7 @@
 //! `cargo build --workspace` puts `bohr-lower` beside `bohr`; without it these
 //! tests say that it is missing.
 
-mod project;
+use crate::project;
 
 use project::Project;
 use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
 //! Data races are told, or are failures, as the user wants it: what orders
 //! accesses is what the language says, not what this machine does.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Recorded runs: what the log says is what the program counted itself, however
 //! the run ended.
 
-mod controlled;
+use crate::controlled;
 
 use bohr_log::{End, Recording, Step, execution};
 use bohr_program::Program;

@@ -1,7 +1,7 @@
 //! Reducing failures of real programs to the threads and iterations that they
 //! need.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::{Value, json};

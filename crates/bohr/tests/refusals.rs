@@ -1,6 +1,6 @@
 //! What bohr says to input that it cannot use.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 

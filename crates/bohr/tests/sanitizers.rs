@@ -1,7 +1,7 @@
 //! What a sanitizer reports is a bug like any other: with a schedule, a stack and
 //! replays. Those that cannot be there together with the runtime are refused.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::{Folder, marker};
 

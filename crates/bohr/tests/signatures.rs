@@ -1,7 +1,7 @@
 //! One bug has one signature, wherever its program is built and whatever else
 //! the program consists of.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Simplifying failures of real programs.
 
-mod controlled;
+use crate::controlled;
 
 use bohr_trace::{Completeness, Record, Trace};
 use controlled::Folder;

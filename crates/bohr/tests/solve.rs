@@ -1,6 +1,6 @@
 //! From the log of a native run that failed to a bug file that replays.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 

@@ -1,7 +1,7 @@
 //! Bugs that need a store to wait are found under `--model tso`, kept with their
 //! model, and go through all that bugs go through; fences of all kinds prevent them.
 
-mod controlled;
+use crate::controlled;
 
 use controlled::Folder;
 use serde_json::json;

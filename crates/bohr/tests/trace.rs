@@ -1,6 +1,6 @@
 //! Traces of real programs: the events that a filter asks for, and exports.
 
-mod controlled;
+use crate::controlled;
 
 use bohr_trace::{Completeness, Trace};
 use controlled::Folder;

@@ -1,0 +1,12 @@
+//! All tests of this crate from outside, as one program: linked once.
+
+mod backends;
+mod failures;
+mod fork_points;
+mod harness;
+mod outposts;
+mod primitives;
+mod processes;
+mod rewinding;
+mod schedules;
+mod surroundings;
