@@ -53,6 +53,14 @@ pub fn is_library_file(file: &str) -> bool {
     }
 }
 
+/// Whether what is compiled in this folder is not part of the program's own build: names
+/// of sources that are relative to it would pass for some of the program's.
+#[must_use]
+pub fn is_folder_elsewhere(folder: &str) -> bool {
+    let cargos = ["/registry/src/", "/git/checkouts/"];
+    folder.starts_with("/rust/deps/") || cargos.iter().any(|part| folder.contains(part))
+}
+
 /// A path without detours.
 fn straight(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
@@ -102,6 +110,19 @@ mod tests {
             "",
         ] {
             assert!(!is_library_file(file), "{file}");
+        }
+    }
+
+    #[test]
+    fn what_cargo_has_fetched_is_compiled_elsewhere() {
+        let fetched =
+            "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/lock_api-0.4.14";
+        let checked_out = "/home/me/.cargo/git/checkouts/tool-1f2e/9a8b7c6";
+        for folder in ["/rust/deps/hashbrown-0.16.1", fetched, checked_out] {
+            assert!(is_folder_elsewhere(folder), "{folder}");
+        }
+        for folder in ["", "/home/me/registry", "/home/me/program/src"] {
+            assert!(!is_folder_elsewhere(folder), "{folder}");
         }
     }
 }

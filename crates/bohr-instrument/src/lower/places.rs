@@ -4,7 +4,7 @@ use super::Lowering;
 use super::texts::{printed, text};
 use bohr_program::{
     FileNumber, Language, Location, LocationNumber, Scope, ScopeNumber, SourceFile, Unit,
-    UnitNumber,
+    UnitNumber, is_folder_elsewhere,
 };
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataKind as Kind, *};
@@ -174,9 +174,7 @@ impl Lowering {
             let directory = LLVMDIFileGetDirectory(file, &mut length);
             (path, text(directory, length as usize))
         };
-        // The Rust library's own dependencies are compiled in places of their own;
-        // beside the program's files, their names would pass for some of those.
-        let path = match directory.starts_with("/rust/deps/") && !path.starts_with('/') {
+        let path = match is_folder_elsewhere(&directory) && !path.starts_with('/') {
             true => format!("{directory}/{path}"),
             false => path.to_string(),
         };
