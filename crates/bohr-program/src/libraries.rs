@@ -115,8 +115,7 @@ mod tests {
 
     #[test]
     fn what_cargo_has_fetched_is_compiled_elsewhere() {
-        let fetched =
-            "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/lock_api-0.4.14";
+        let fetched = "/home/me/.cargo/registry/src/mirror-1f2e3d4c/lock_api-0.4.14";
         let checked_out = "/home/me/.cargo/git/checkouts/tool-1f2e/9a8b7c6";
         for folder in ["/rust/deps/hashbrown-0.16.1", fetched, checked_out] {
             assert!(is_folder_elsewhere(folder), "{folder}");
