@@ -3,7 +3,7 @@
 //! that a few can be switched on.
 
 use crate::gates::Numbered;
-use crate::hooks::{Hooks, POINT_SECTION, has_attribute, uses_x87};
+use crate::hooks::{Hooks, POINT_SECTION, uses_x87};
 use crate::production::probes::insertion_point;
 use bohr_program::Program;
 use bohr_program::index::Points;
@@ -15,7 +15,7 @@ use inkwell::values::FunctionValue;
 const FRAME_ADDRESS: &str = "llvm.frameaddress";
 
 /// Inserts the hooks of all points.
-pub fn insert(context: &Context, module: &Module<'_>, program: &Program, mut numbered: Numbered) {
+pub fn insert(context: &Context, module: &Module<'_>, program: &Program, numbered: &Numbered) {
     let mut hooks = Hooks::new(context, POINT_SECTION);
     let points = Points::of(program);
     // SAFETY: a live module; the intrinsic is overloaded by the pointer it gives.
@@ -24,14 +24,7 @@ pub fn insert(context: &Context, module: &Module<'_>, program: &Program, mut num
         let mut pointer = [LLVMPointerTypeInContext(context.as_ctx_ref(), 0)];
         LLVMGetIntrinsicDeclaration(module.as_mut_ptr(), id, pointer.as_mut_ptr(), 1)
     };
-    for (number, function) in program.functions.iter() {
-        let Some(body) = &function.body else {
-            continue;
-        };
-        let own = numbered.function(number);
-        if has_attribute(own.value(), "naked") {
-            continue;
-        }
+    for (number, body, own) in numbered.with_room(program) {
         // SAFETY: a live function.
         hooks.x87 = unsafe { FunctionValue::new(own.value()) }.is_some_and(uses_x87);
         for block in body.blocks.keys() {

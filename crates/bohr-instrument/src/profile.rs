@@ -279,7 +279,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
             // What is left out and where a block begins is no concern of a real run.
         } else if request.hooks == HookChoice::Points {
             report.profile = "alignment".into();
-            points::insert(&context, &merged.module, &program, numbered);
+            points::insert(&context, &merged.module, &program, &numbered);
         } else {
             let gates = Gates::of(&program, &sharing);
             let calls = skippable_calls(&program);

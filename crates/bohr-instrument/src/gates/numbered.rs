@@ -1,9 +1,10 @@
 //! A module as the model numbers it: taken before any pass inserts something,
 //! since instructions of the model are positions in that module.
 
+use crate::hooks::has_attribute;
 use crate::sites::ModuleSites;
 use bohr_program::graph::Loop;
-use bohr_program::{BlockNumber, FunctionNumber, InstructionNumber};
+use bohr_program::{BlockNumber, Body, FunctionNumber, InstructionNumber, Program};
 use cranelift_entity::EntityRef;
 use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
 use inkwell::values::AsValueRef;
@@ -46,6 +47,19 @@ impl Numbered {
             }
         });
         Numbered(functions.collect())
+    }
+
+    /// The functions with a body that code can be put into: naked ones have nothing but
+    /// what their author wrote.
+    pub(crate) fn with_room<'n>(
+        &'n self,
+        program: &'n Program,
+    ) -> impl Iterator<Item = (FunctionNumber, &'n Body, &'n NumberedFunction)> {
+        program.functions.iter().filter_map(|(number, function)| {
+            let body = function.body.as_ref()?;
+            let own = &self.0[number.index()];
+            (!has_attribute(own.value(), "naked")).then_some((number, body, own))
+        })
     }
 
     /// A function, if it has a body.

@@ -3,7 +3,6 @@
 //! a program carries in production, and is only added where it is asked for.
 
 use crate::gates::Numbered;
-use crate::hooks::has_attribute;
 use crate::production::probes::insertion_point;
 use bohr_program::Program;
 use bohr_program::index::BLOCK_COUNTER;
@@ -18,7 +17,7 @@ pub(super) fn insert<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     program: &Program,
-    numbered: &mut Numbered,
+    numbered: &Numbered,
 ) {
     let Ok(name) = CString::new(BLOCK_COUNTER) else {
         return;
@@ -36,14 +35,7 @@ pub(super) fn insert<'ctx>(
             counter,
         )
     };
-    for (number, function) in program.functions.iter() {
-        let Some(body) = &function.body else {
-            continue;
-        };
-        let own = numbered.function(number);
-        if has_attribute(own.value(), "naked") {
-            continue;
-        }
+    for (_, body, own) in numbered.with_room(program) {
         for block in body.blocks.keys() {
             // SAFETY: a block of a live function; what is built has the types that its
             // operands have.

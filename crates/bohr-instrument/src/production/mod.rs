@@ -36,9 +36,9 @@ pub fn insert<'ctx>(
 ) -> Added {
     let mut added = Added::default();
     counters::insert(context, module, program, &mut numbered, &mut added);
-    probes::insert(context, module, program, &mut numbered, &mut added);
+    probes::insert(context, module, program, &numbered, &mut added);
     if counts_blocks {
-        blocks::insert(context, module, program, &mut numbered);
+        blocks::insert(context, module, program, &numbered);
     }
     added
 }

@@ -24,23 +24,20 @@ pub(super) fn insert<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
     program: &Program,
-    numbered: &mut Numbered,
+    numbered: &Numbered,
     added: &mut Added,
 ) {
     describe(context, module);
     let probes = Probes::new(context, module);
-    for (number, function) in program.functions.iter() {
-        let Some(body) = &function.body else {
-            continue;
-        };
-        let own = numbered.function(number);
-        if crate::hooks::has_attribute(own.value(), "naked") {
-            continue;
-        }
+    for (number, body, own) in numbered.with_room(program) {
         for block in body.blocks.keys() {
             // SAFETY: a block of a live function.
             let first = unsafe { insertion_point(own.block(block)) };
-            probes.add(first, function.id.0, u64::from(block.as_u32()) + 1);
+            probes.add(
+                first,
+                program.functions[number].id.0,
+                u64::from(block.as_u32()) + 1,
+            );
             added.probes += 1;
         }
         added.probes += calls(&probes, program, number, body, own);
