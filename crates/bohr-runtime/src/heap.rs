@@ -151,7 +151,11 @@ pub fn allocate(size: usize, alignment: usize) -> usize {
         return 0;
     };
     let payload = alone(|| region(HEAP.current.get()).map_or(0, |region| region.take(total)));
-    if payload == 0 || extra == 0 {
+    if payload == 0 {
+        return payload;
+    }
+    Header::of(payload).set_asked(size);
+    if extra == 0 {
         return payload;
     }
     let aligned = payload.next_multiple_of(alignment);
@@ -201,9 +205,16 @@ pub fn usable(payload: usize) -> usize {
     }
 }
 
-/// The block in quarantine that the address lies in: its payload and size, and
-/// the thread that freed it. Slow: for the end of a failing run.
-pub fn freed_block(address: usize) -> Option<(usize, usize, ThreadIndex)> {
+/// The program wants another size of a block whose usable bytes suffice.
+pub fn resize_within(payload: usize, size: usize) {
+    if let Ok(start) = origin(payload) {
+        Header::of(start).set_asked(size);
+    }
+}
+
+/// Of the block in quarantine that the address lies in: how many bytes the program
+/// had asked for, and the thread that freed it. Slow: for the end of a failing run.
+pub fn freed_block(address: usize) -> Option<(usize, ThreadIndex)> {
     if !addresses::in_heap(address) || !shadow::is_freed(address) {
         return None;
     }
@@ -212,5 +223,5 @@ pub fn freed_block(address: usize) -> Option<(usize, usize, ThreadIndex)> {
         payload -= HEADER;
     }
     let header = Header::of(payload);
-    Some((payload, header.size(), header.freed_by()))
+    Some((header.asked(), header.freed_by()))
 }

@@ -58,7 +58,7 @@ fn access(operation: Operation) {
 fn refuse_freed(operation: &Operation) {
     let first = operation.object as usize;
     let last = first.saturating_add(operation.size.saturating_sub(1) as usize);
-    let Some((address, (_, size, by))) = [first, last]
+    let Some((address, (size, by))) = [first, last]
         .into_iter()
         .find_map(|address| Some((address, heap::freed_block(address)?)))
     else {

@@ -18,6 +18,14 @@ use crate::outcome::Outcome;
 
 /// What to make breakpoints from.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bohr break from cache.bohr
+  bohr break tsan report.txt -- ./server
+  bohr break conflicts -- ./appender 2 10
+  bohr break library vendor/bohr
+
+Exit codes are those of each: `bohr break from --help` tells them.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

@@ -1,6 +1,6 @@
 //! `bohr check`: proves or refutes that a schedule determines the run.
 
-use crate::control::{ProgramArgs, ScheduleArgs, bar, interruption};
+use crate::control::{ProgramArgs, ScheduleArgs, at_least_one, bar, interruption};
 use crate::outcome::Outcome;
 use bohr_explore::check::{Check, Leak, Way, check};
 use serde_json::json;
@@ -16,7 +16,7 @@ Examples:
 pub struct Args {
     /// Runs in clones of one process, as many in fresh processes, and as many
     /// in a process that is put back after each, as a hunt does it.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one::<u64>)]
     times: u64,
     #[command(flatten)]
     schedule: ScheduleArgs,

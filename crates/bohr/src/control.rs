@@ -32,6 +32,7 @@ use races::RacesArg;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -75,7 +76,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     run_time: Duration,
     /// Most events of a single run; more is a livelock.
-    #[arg(long, value_name = "N", default_value_t = bohr_explore::DEFAULT_LIMITS.events)]
+    #[arg(long, value_name = "N", default_value_t = bohr_explore::DEFAULT_LIMITS.events, value_parser = at_least_one::<u64>)]
     run_events: u64,
     /// Longest time to the program's first thread.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
@@ -157,6 +158,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         unit => return Err(format!("`{unit}` is not a unit of time: ms, s, m, h")),
     };
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// A number of things of which there has to be one.
+pub fn at_least_one<T: FromStr + Default + PartialEq>(text: &str) -> Result<T, String> {
+    match text.parse() {
+        Ok(number) if number != T::default() => Ok(number),
+        _ => Err(format!("`{text}` is not a number from 1 on")),
+    }
 }
 
 pub fn memory_model() -> impl TypedValueParser<Value = MemoryModel> {

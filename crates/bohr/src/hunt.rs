@@ -3,8 +3,8 @@
 mod merge;
 
 use crate::control::{
-    ProgramArgs, ScheduleArgs, budget_bar, describe_bug, describe_races, describe_unwatched,
-    duration, interruption, note_missing_lines, show_hunt, signature_tag,
+    ProgramArgs, ScheduleArgs, at_least_one, budget_bar, describe_bug, describe_races,
+    describe_unwatched, duration, interruption, note_missing_lines, show_hunt, signature_tag,
 };
 use crate::dump;
 use crate::outcome::{Failure, Outcome};
@@ -37,7 +37,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Give up after this many runs.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
     runs: Option<u64>,
     /// Give up after this time, as in 25s or 10m [default: 60s without --runs].
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -45,7 +45,7 @@ pub struct Args {
     #[command(flatten)]
     schedule: ScheduleArgs,
     /// Workers [default: one per core].
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<u32>)]
     jobs: Option<u32>,
     /// Do part I of N of a hunt that N machines share.
     #[arg(long, value_name = "I/N", default_value = "1/1")]

@@ -3,7 +3,7 @@
 
 mod controlled;
 
-use crate::control::{counter, duration, environment, interruption, model};
+use crate::control::{at_least_one, counter, duration, environment, interruption, model};
 use crate::outcome::{Failure, Outcome};
 use bohr_build::{Cache, Profile};
 use bohr_event::{Diagnosis, Fault};
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long)]
     until_failure: bool,
     /// Most runs of --until-failure.
-    #[arg(long, value_name = "N", requires = "until_failure")]
+    #[arg(long, value_name = "N", requires = "until_failure", value_parser = at_least_one::<u64>)]
     runs: Option<u64>,
     /// Also run the program as it was built, to compare the time.
     #[arg(long)]

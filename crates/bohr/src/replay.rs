@@ -3,8 +3,8 @@
 mod gdb;
 
 use crate::control::{
-    bar, describe_bug, describe_races, interruption, load_bug, same_build, signature_tag,
-    subject_of_bug,
+    at_least_one, bar, describe_bug, describe_races, interruption, load_bug, same_build,
+    signature_tag, subject_of_bug,
 };
 use crate::outcome::Outcome;
 use bohr_event::control::Backend;
@@ -38,7 +38,7 @@ pub struct Args {
     /// A bug file, as `bohr hunt` writes it.
     bug: PathBuf,
     /// How many times.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<u64>)]
     times: u64,
     /// Each time in a fresh process, not in a clone of one.
     #[arg(long)]

@@ -5,7 +5,7 @@ mod execution;
 mod order;
 mod vectors;
 
-use crate::control::{duration, environment, signature_tag, target};
+use crate::control::{at_least_one, duration, environment, signature_tag, target};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{self, Bug, Invocation};
@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     time: Duration,
     /// Workers [default: one per core].
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<u32>)]
     workers: Option<u32>,
     /// Print one JSON object on standard output.
     #[arg(long)]

@@ -4,24 +4,24 @@ use crate::controlled;
 
 use controlled::Folder;
 
-/// Commands whose arguments are bohr's own. The compilers pass theirs on.
-const COMMANDS: [&str; 9] = [
-    "inspect",
-    "hunt",
-    "replay",
-    "run",
-    "check",
-    "setup",
-    "profile",
-    "completions",
-    "man",
-];
+/// Commands whose arguments are bohr's own, as the help lists them. The compilers
+/// pass theirs on.
+fn commands(folder: &Folder) -> Vec<String> {
+    const OTHERS: [&str; 5] = ["cc", "c++", "ld", "cargo", "help"];
+    let help = folder.bohr(&["--help"]).expect(0).text();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = listed.map_while(|line| line.split_whitespace().next());
+    let own = names.filter(|name| !OTHERS.contains(name));
+    let own: Vec<String> = own.map(str::to_owned).collect();
+    assert!(own.iter().any(|name| name == "hunt"), "{help}");
+    own
+}
 
 #[test]
 fn every_command_shows_an_example() {
     let folder = Folder::empty();
-    for command in COMMANDS {
-        let help = folder.bohr(&[command, "--help"]).expect(0).text();
+    for command in commands(&folder) {
+        let help = folder.bohr(&[&command, "--help"]).expect(0).text();
         assert!(help.contains("Example"), "{command}:\n{help}");
         assert!(
             help.contains(&format!("  bohr {command} ")),
@@ -34,7 +34,7 @@ fn every_command_shows_an_example() {
 fn there_is_a_manual_page_for_every_command() {
     let folder = Folder::empty();
     folder.bohr(&["man", "pages"]).expect(0);
-    for command in COMMANDS {
+    for command in commands(&folder) {
         let page = std::fs::read_to_string(folder.path("pages").join(format!("bohr-{command}.1")));
         let page = page.unwrap_or_else(|error| panic!("{command}: {error}"));
         assert!(
@@ -52,8 +52,8 @@ fn shells_complete_every_command() {
     let folder = Folder::empty();
     for shell in ["bash", "zsh", "fish"] {
         let script = folder.bohr(&["completions", shell]).expect(0).text();
-        for command in COMMANDS {
-            assert!(script.contains(command), "{command} in {shell}");
+        for command in commands(&folder) {
+            assert!(script.contains(&command), "{command} in {shell}");
         }
     }
     let script = folder.path("bohr.bash");
@@ -66,6 +66,25 @@ fn shells_complete_every_command() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&bash.stdout).trim(), "--strategy");
+}
+
+#[test]
+fn no_command_does_a_thing_no_times() {
+    let folder = Folder::empty();
+    let asked = [
+        ["hunt", "--runs"],
+        ["hunt", "--jobs"],
+        ["hunt", "--run-events"],
+        ["replay", "--times"],
+        ["check", "--times"],
+        ["solve", "--workers"],
+        ["record", "--runs"],
+    ];
+    for [command, option] in asked {
+        let refusal = folder.bohr(&[command, option, "0", "x"]).expect(2);
+        let told = refusal.messages();
+        assert!(told.contains("`0` is not a number from 1 on"), "{refusal}");
+    }
 }
 
 /// As in `bohr man pages | head`, with a reader who reads nothing.

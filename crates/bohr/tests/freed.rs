@@ -44,6 +44,8 @@ fn a_use_after_free_names_both_stacks() {
     for part in ["0:2 had freed the block", "0 had allocated the block"] {
         assert!(told.contains(part), "{told}");
     }
+    // As many bytes as were asked for, not as many as the allocator gives.
+    assert!(told.contains("in a heap block of 24 bytes"), "{told}");
     let words = [
         "run",
         "--strategy",

@@ -136,6 +136,23 @@ fn many_at_once_make_one_profile() {
 }
 
 #[test]
+fn a_maker_that_is_interrupted_is_nobodys_bug() {
+    let project = Project::of(&[("a.c", SOURCE)]);
+    project.write("lower", "#!/bin/sh\nkill -INT $$\n");
+    project.run("chmod", &["+x", "lower"]);
+    project.bohr("cc a.c -o app");
+    let mut command = project.command(project::BOHR, &["profile", "app"]);
+    let output = command
+        .env("BOHR_LOWER", project.path("lower"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("interrupted while"), "{message}");
+    assert!(!message.contains("bug in bohr"), "{message}");
+}
+
+#[test]
 fn a_dying_maker_is_an_error_and_leaves_nothing() {
     let project = Project::of(&[("a.c", SOURCE)]);
     project.write(

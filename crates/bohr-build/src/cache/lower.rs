@@ -16,6 +16,9 @@ use std::time::Duration;
 
 const PROGRAM: &str = "bohr-lower";
 
+/// The signals with which people and terminals end programs.
+const ENDINGS: [i32; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+
 /// The program that makes profiles.
 pub(super) struct Maker {
     path: PathBuf,
@@ -94,7 +97,11 @@ fn run(mut command: Command, interrupted: &AtomicBool) -> Result<(ExitStatus, St
     }
     let ended = child.wait();
     let status = ended.map_err(|source| process::not_started(&command, source))?;
-    if interrupted.load(Ordering::Relaxed) && !status.success() {
+    // It may have died of what reaches this program only now.
+    let ended_by_user = status
+        .signal()
+        .is_some_and(|signal| ENDINGS.contains(&signal));
+    if ended_by_user || interrupted.load(Ordering::Relaxed) && !status.success() {
         return Err(BuildError::Interrupted);
     }
     let said = reader.join().unwrap_or_default();

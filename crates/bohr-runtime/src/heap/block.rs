@@ -22,8 +22,11 @@ pub enum State {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Header {
-    /// Usable bytes; for [`State::Shifted`] the distance to the real block.
-    size: u64,
+    /// Usable bytes; for [`State::Shifted`] the distance to the real block. No block
+    /// is larger than half a region, so that the number fits.
+    size: u32,
+    /// Bytes that the program asked for.
+    asked: u32,
     state: u32,
     /// Number of its size class.
     class: u16,
@@ -42,7 +45,8 @@ impl Header {
     /// Makes a header for a fresh block.
     pub fn write(payload: usize, size: usize, class: usize) {
         *Header::of(payload) = Header {
-            size: size as u64,
+            size: size as u32,
+            asked: size as u32,
             state: State::Used as u32,
             class: class as u16,
             freed_by: 0,
@@ -52,7 +56,8 @@ impl Header {
     /// Makes `aligned` lead to `payload`.
     pub fn shift(payload: usize, aligned: usize) {
         *Header::of(aligned) = Header {
-            size: (aligned - payload) as u64,
+            size: (aligned - payload) as u32,
+            asked: 0,
             state: State::Shifted as u32,
             class: 0,
             freed_by: 0,
@@ -62,6 +67,16 @@ impl Header {
     /// Usable bytes.
     pub fn size(&self) -> usize {
         self.size as usize
+    }
+
+    /// Bytes that the program asked for.
+    pub fn asked(&self) -> usize {
+        self.asked as usize
+    }
+
+    /// Sets it.
+    pub fn set_asked(&mut self, asked: usize) {
+        self.asked = asked as u32;
     }
 
     /// Number of its size class.

@@ -90,6 +90,7 @@ unsafe fn resize(block: *mut c_void, size: usize, place: u64) -> *mut c_void {
     let usable = heap::usable(block as usize);
     // Growing within the block and small shrinking stay in place.
     if size <= usable && size >= usable / 2 && usable > 0 {
+        heap::resize_within(block as usize, size);
         return block;
     }
     let moved = allocate(size, USUAL, place);

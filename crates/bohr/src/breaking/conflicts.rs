@@ -11,7 +11,7 @@ use super::measured::Measured;
 use super::search::Found;
 use super::tune::{Step, tune};
 use crate::control::breakpoints::Finder;
-use crate::control::{ProgramArgs, counter, interruption};
+use crate::control::{ProgramArgs, at_least_one, counter, interruption};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::control::{Detailing, Job, LoadedObject, Recorded};
 use bohr_explore::native::Native;
@@ -33,13 +33,13 @@ Examples:
 Exit codes: 0 no conflict is suspicious, 1 one is, 2 bohr could not do it.")]
 pub struct Args {
     /// Controlled runs that conflicts are looked for in.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one::<u64>)]
     look: u64,
     /// Conflicts that are tried, those seen most often first.
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one::<usize>)]
     most: usize,
     /// Native runs of each order of each conflict.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one::<u32>)]
     runs: u32,
     /// Print one JSON object on standard output.
     #[arg(long)]

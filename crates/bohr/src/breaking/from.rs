@@ -9,7 +9,7 @@ use super::search::{LARGEST, Promising, search};
 use super::tune::{Step, tune, verify};
 use super::verified::Verified;
 use crate::control::breakpoints::Finder;
-use crate::control::{BugArgs, counter, duration, interruption};
+use crate::control::{BugArgs, at_least_one, counter, duration, interruption};
 use crate::explain::find_out;
 use crate::explain::stacks::Stacks;
 use crate::outcome::{Failure, Outcome};
@@ -43,11 +43,11 @@ pub struct Args {
     #[command(flatten)]
     subject: BugArgs,
     /// Native runs that a set is verified by.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one::<usize>)]
     runs: usize,
     /// Only the N-th of what `bohr explain BUG --json` lists as `findings`, then
     /// `races`; whether a failure comes of it or not, its threads have to meet.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
     finding: Option<usize>,
     /// Folder for the patch and the regression test.
     #[arg(short, long, value_name = "DIR", default_value = ".")]

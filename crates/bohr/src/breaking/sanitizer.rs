@@ -7,7 +7,7 @@ use super::from::{BreakError, LIMIT, best, tell};
 use super::laboratory::Laboratory;
 use super::report::Report;
 use crate::control::breakpoints::Finder;
-use crate::control::{ProgramArgs, interruption};
+use crate::control::{ProgramArgs, at_least_one, interruption};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::{Diagnosis, FailureKind, Fault};
 use bohr_explore::ExploreError;
@@ -32,10 +32,10 @@ pub struct Args {
     /// What ThreadSanitizer printed.
     report: PathBuf,
     /// Which of its warnings, from 1.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<usize>)]
     warning: usize,
     /// Native runs that a breakpoint is verified by.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one::<usize>)]
     runs: usize,
     /// Folder for the patch and the regression test.
     #[arg(short, long, value_name = "DIR", default_value = ".")]
