@@ -20,7 +20,9 @@ use bohr_event::control::{Notice, Obstacle};
 use bohr_event::{FailureKind, Place};
 use bohr_schedule::{Plan, Ways};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -216,12 +218,10 @@ fn run_workers(
         true => hunt.jobs.max(1),
         false => 1,
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs)
-            .map(|_| scope.spawn(|| worker::work(subject, hunt, agenda)))
-            .collect();
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::park_timeout(Duration::from_millis(100));
+    let ends = attended(
+        jobs,
+        || worker::work(subject, hunt, agenda),
+        || {
             let elapsed = agenda.begun.elapsed();
             show(&agenda.look(|record| Progress {
                 statistics: record.statistics(elapsed),
@@ -229,13 +229,39 @@ fn run_workers(
                 elapsed,
                 found: record.bugs.len() as u64,
             }));
+        },
+    );
+    ends.into_iter().collect()
+}
+
+/// How often a hunt is looked at while it goes on.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What came of so many workers, as soon as the last of them has ended; `look` is
+/// called while they work, and once behind them.
+fn attended<T: Send>(jobs: u32, work: impl Fn() -> T + Sync, mut look: impl FnMut()) -> Vec<T> {
+    // Nothing is ever sent: each worker holds one end, and lets go of it when it ends,
+    // however that is, so that its end is heard at once and cannot be missed.
+    let (end, ends) = mpsc::channel::<Infallible>();
+    std::thread::scope(|scope| {
+        let start = |_| {
+            let (work, end) = (&work, end.clone());
+            scope.spawn(move || {
+                let _held = end;
+                work()
+            })
+        };
+        let workers: Vec<_> = (0..jobs).map(start).collect();
+        drop(end);
+        while let Err(RecvTimeoutError::Timeout) = ends.recv_timeout(GLANCE) {
+            look();
         }
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
+        look();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, T>| {
             let joined = worker.join();
             joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        let ends: Vec<Result<(), ExploreError>> = workers.into_iter().map(join).collect();
-        ends.into_iter().collect()
+        workers.into_iter().map(join).collect()
     })
 }
 
@@ -271,6 +297,32 @@ fn confirm(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
+
+    /// The time to a bug is a figure: who waits for workers may not round it up.
+    #[test]
+    fn the_end_of_the_last_worker_is_heard_at_once() {
+        let begun = Instant::now();
+        for _ in 0..50 {
+            let mut looks = 0;
+            assert_eq!(attended(3, || 7, || looks += 1), [7; 3]);
+            assert!(looks > 0);
+        }
+        assert!(begun.elapsed() < 25 * GLANCE, "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_worker_that_panics_ends_the_wait_and_is_heard_of() {
+        let work = || -> () { panic!("on purpose") };
+        assert!(std::panic::catch_unwind(|| attended(2, work, || {})).is_err());
+    }
+
+    #[test]
+    fn work_that_goes_on_is_looked_at() {
+        let mut looks = 0;
+        attended(1, || std::thread::sleep(3 * GLANCE), || looks += 1);
+        assert!(looks >= 2, "{looks}");
+    }
 
     #[test]
     fn shards_are_read_or_refused() {
