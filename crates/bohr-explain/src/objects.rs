@@ -7,7 +7,8 @@ mod calls;
 
 use bohr_event::EventKind;
 use bohr_program::{
-    Evidence, Language, Layouts, Origin, Program, SiteNumber, SourceType, SourceTypeNumber,
+    Evidence, Language, Layouts, Libraries, Origin, Program, SiteNumber, SourceType,
+    SourceTypeNumber,
 };
 use calls::Calls;
 use std::collections::{BTreeMap, HashMap};
@@ -25,6 +26,7 @@ struct Seen {
 /// The objects of a run, by address.
 #[derive(Default)]
 pub struct Objects {
+    libraries: Libraries,
     programs: Vec<(Arc<Program>, Layouts)>,
     /// By the address that they begin at.
     seen: BTreeMap<u64, Vec<Seen>>,
@@ -51,6 +53,15 @@ pub struct ObjectName {
 const DEEPEST: usize = 32;
 
 impl Objects {
+    /// None yet; types of these libraries have no names of their own.
+    #[must_use]
+    pub fn beside(libraries: Libraries) -> Objects {
+        Objects {
+            libraries,
+            ..Objects::default()
+        }
+    }
+
     /// Takes in that a site accessed an address.
     pub fn learn(&mut self, program: &Arc<Program>, site: SiteNumber, address: u64) {
         let program = self.program(program);
@@ -177,14 +188,14 @@ impl Objects {
         first.map(|(_, name)| name.as_str())
     }
 
-    /// Whether an address lies in a lock of the language's library, and not in the
+    /// Whether an address lies in a lock of a library, and not in the
     /// data that some of them hold.
     #[must_use]
     pub fn is_lock(&self, address: u64) -> bool {
         let around = self.around(address);
         around.iter().any(|(start, seen)| {
             let program = &self.programs[seen.program].0;
-            is_in_lock(program, seen.of, address - start)
+            self.is_in_lock(program, seen.of, address - start)
         })
     }
 
@@ -209,7 +220,7 @@ impl Objects {
     /// The field at an address, if the author's own types name one.
     fn field(&self, start: u64, seen: &Seen, address: u64) -> Option<ObjectName> {
         let program = &self.programs[seen.program].0;
-        let name = field_name(program, seen.of, address - start, seen.language)?;
+        let name = self.field_name(program, seen.of, address - start, seen.language)?;
         Some(ObjectName {
             name,
             object: Some((start, self.size(seen))),
@@ -236,7 +247,7 @@ impl Objects {
             Origin::Variable(name) => program.texts[name].to_string(),
             Origin::Pointer(name) => format!("*{}", &program.texts[name]),
             Origin::Field(of, offset) => {
-                format!("{}[…]", field_name(program, of, offset, language)?)
+                format!("{}[…]", self.field_name(program, of, offset, language)?)
             }
         };
         Some(ObjectName { name, object: None })
@@ -267,75 +278,91 @@ impl Objects {
 const MADE_UP: char = '{';
 
 /// What the libraries call their locks, and the fields in them that hold data.
-const LOCKS: [&str; 7] = [
-    "Mutex", "RwLock", "Condvar", "Once", "Parker", "Barrier", "mutex",
+const LOCKS: [&str; 12] = [
+    "Mutex",
+    "RwLock",
+    "Condvar",
+    "Once",
+    "Parker",
+    "Barrier",
+    "mutex",
+    // Of packages.
+    "FairMutex",
+    "ReentrantMutex",
+    "SpinMutex",
+    "TicketMutex",
+    "ShardedLock",
 ];
 const DATA_FIELDS: [&str; 2] = ["data", "value"];
 
-fn is_in_lock(program: &Program, of: SourceTypeNumber, offset: u64) -> bool {
-    let (mut of, mut offset) = (of, offset);
-    let mut inside = false;
-    for _ in 0..DEEPEST {
-        if let SourceType::Structure { name, library, .. } = &program.source_types[of] {
-            let name = &program.texts[*name];
-            let own = name.split('<').next().unwrap_or(name);
-            let is_lock = *library && LOCKS.contains(&own);
-            let field = program.source_field(of, offset);
-            let field = field.map_or("", |field| &program.texts[field.name]);
-            // What a lock holds is data again, until the next lock.
-            inside = (inside || is_lock) && !(is_lock && DATA_FIELDS.contains(&field));
+impl Objects {
+    fn is_in_lock(&self, program: &Program, of: SourceTypeNumber, offset: u64) -> bool {
+        let (mut of, mut offset) = (of, offset);
+        let mut inside = false;
+        for _ in 0..DEEPEST {
+            if let SourceType::Structure { name, owner, .. } = &program.source_types[of] {
+                let name = &program.texts[*name];
+                let own = name.split('<').next().unwrap_or(name);
+                let is_lock = self.libraries.include(*owner) && LOCKS.contains(&own);
+                let field = program.source_field(of, offset);
+                let field = field.map_or("", |field| &program.texts[field.name]);
+                // What a lock holds is data again, until the next lock.
+                inside = (inside || is_lock) && !(is_lock && DATA_FIELDS.contains(&field));
+            }
+            let Some(part) = program.source_part(of, offset) else {
+                break;
+            };
+            (of, offset) = part;
         }
-        let Some(part) = program.source_part(of, offset) else {
-            break;
-        };
-        (of, offset) = part;
+        inside
     }
-    inside
-}
 
-/// The innermost field at an offset that a type of the author's own has, with the
-/// name of that type. Fields of the library's types inside it say nothing more.
-fn field_name(
-    program: &Program,
-    of: SourceTypeNumber,
-    offset: u64,
-    language: Language,
-) -> Option<String> {
-    let (mut of, mut offset) = (of, offset);
-    let mut best = None;
-    // Elements of arrays between the last field and what is looked at.
-    let mut inside_best = false;
-    for _ in 0..DEEPEST {
-        match &program.source_types[of] {
-            SourceType::Structure { name, library, .. } => {
-                let Some(field) = program.source_field(of, offset) else {
-                    break;
-                };
-                let (owner, text) = (&program.texts[*name], &program.texts[field.name]);
-                inside_best = !library && !owner.is_empty() && !text.is_empty();
-                if inside_best {
-                    let between = if language == Language::C { "." } else { "::" };
-                    best = Some(match owner.starts_with(MADE_UP) {
-                        true => text.to_string(),
-                        false => format!("{owner}{between}{text}"),
-                    });
+    /// The innermost field at an offset that a type of the author's own has, with the
+    /// name of that type. Fields of the library's types inside it say nothing more.
+    fn field_name(
+        &self,
+        program: &Program,
+        of: SourceTypeNumber,
+        offset: u64,
+        language: Language,
+    ) -> Option<String> {
+        let (mut of, mut offset) = (of, offset);
+        let mut best = None;
+        // Elements of arrays between the last field and what is looked at.
+        let mut inside_best = false;
+        for _ in 0..DEEPEST {
+            match &program.source_types[of] {
+                SourceType::Structure { name, owner, .. } => {
+                    let Some(field) = program.source_field(of, offset) else {
+                        break;
+                    };
+                    let library = self.libraries.include(*owner);
+                    let (owner, text) = (&program.texts[*name], &program.texts[field.name]);
+                    inside_best = !library && !owner.is_empty() && !text.is_empty();
+                    if inside_best {
+                        let between = if language == Language::C { "." } else { "::" };
+                        best = Some(match owner.starts_with(MADE_UP) {
+                            true => text.to_string(),
+                            false => format!("{owner}{between}{text}"),
+                        });
+                    }
+                    (of, offset) = (field.of, offset - field.offset);
                 }
-                (of, offset) = (field.of, offset - field.offset);
+                SourceType::Array { element, .. } => {
+                    let size = program.source_size(*element);
+                    if size == 0 {
+                        break;
+                    }
+                    if let Some(best) = best.as_mut().filter(|_| inside_best) {
+                        best.push_str(&format!("[{}]", offset / size));
+                    }
+                    (of, offset) = (*element, offset % size);
+                }
+                SourceType::Plain { .. } | SourceType::Pointer { .. } => break,
             }
-            SourceType::Array { element, .. } => {
-                let size = program.source_size(*element);
-                if size == 0 {
-                    break;
-                }
-                if let Some(best) = best.as_mut().filter(|_| inside_best) {
-                    best.push_str(&format!("[{}]", offset / size));
-                }
-                (of, offset) = (*element, offset % size);
-            }
-            SourceType::Plain { .. } | SourceType::Pointer { .. } => break,
         }
+        best
     }
-    best
 }
 
 #[cfg(test)]

@@ -70,14 +70,17 @@ impl Window {
         [before.or(edges[0]), between, after.or(edges[2])]
     }
 
-    /// What tells it best: the accesses to the variable that it is about, or else
-    /// its edges.
+    /// All that is told of it: the accesses to the variable that it is about, and its
+    /// edges where there are none.
     #[must_use]
     pub fn named(&self) -> Vec<&Moment> {
-        match &self.culprit {
-            Some(culprit) => culprit.named().collect(),
-            None => self.accesses().into_iter().flatten().collect(),
+        let mut named: Vec<&Moment> = self.culprit.iter().flat_map(Culprit::named).collect();
+        for moment in self.accesses().into_iter().flatten() {
+            if !named.iter().any(|known| std::ptr::eq(*known, moment)) {
+                named.push(moment);
+            }
         }
+        named
     }
 }
 

@@ -6,7 +6,7 @@ use addr2line::Loader;
 use bohr_event::control::LoadedObject;
 use bohr_event::{FunctionId, Place, PlaceNumber, Schedule};
 use bohr_explain::Globals;
-use bohr_program::{Function, LocationNumber, Program, SiteNumber};
+use bohr_program::{Function, Libraries, LocationNumber, Program, SiteNumber};
 use cranelift_entity::EntityRef;
 use object::{Object, ObjectSegment};
 use std::collections::HashMap;
@@ -44,6 +44,8 @@ pub struct Atlas {
     globals: HashMap<String, Option<Globals>>,
     /// Of the models, by symbol.
     functions: HashMap<String, FunctionId>,
+    /// What the author of the program does not want to read about.
+    libraries: Libraries,
 }
 
 /// Libraries whose frames say how a failure was reported, not where it is.
@@ -72,7 +74,19 @@ impl Atlas {
             models,
             code: HashMap::new(),
             globals: HashMap::new(),
+            libraries: Libraries::default(),
         }
+    }
+
+    /// What counts as a library in what is told of places.
+    #[must_use]
+    pub fn libraries(&self) -> Libraries {
+        self.libraries
+    }
+
+    /// Sets it.
+    pub fn set_libraries(&mut self, libraries: Libraries) {
+        self.libraries = libraries;
     }
 
     /// The objects of the process.

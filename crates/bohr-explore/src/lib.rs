@@ -58,7 +58,8 @@ pub use target::{
 };
 pub use trial::{Observed, Traced, Trial, Trials, Valued};
 pub use verdict::{
-    Verdict, is_library, is_written, judge, judge_against, signature_tag, verdict_on, written_spot,
+    Verdict, is_library, is_written, judge, judge_against, libraries_of, signature_tag, verdict_on,
+    written_spot,
 };
 pub use vocabulary::Vocabulary;
 pub use whole_file::{check_place, write_whole};

@@ -7,7 +7,7 @@ use crate::ran::Ran;
 use bohr_event::control::{Failure, Outcome, ThreadState};
 use bohr_event::{EventKind, FailureKind, Frame, Place, PlaceNumber, Signature, ThreadPath};
 use bohr_explain::races;
-use bohr_program::is_library_file;
+use bohr_program::{Libraries, Owner};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -185,8 +185,7 @@ pub fn verdict_on(failure: &Failure, paths: &[ThreadPath], atlas: &mut Atlas) ->
         .iter()
         .find(|state| state.thread == failure.thread);
     let deadlocked = matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
-    // Where a run happened to be when its time was up says nothing about the bug.
-    let placeless = deadlocked || failure.kind == FailureKind::TimeLimit;
+    let placeless = is_placeless(&failure.kind);
     let cycle = match deadlocked {
         true => cycle(&failure.states, atlas),
         false => Vec::new(),
@@ -251,22 +250,58 @@ fn outermost(atlas: &mut Atlas, number: PlaceNumber) -> Spot {
 #[must_use]
 pub fn written_spot(atlas: &mut Atlas, number: PlaceNumber) -> Spot {
     let mut spots = atlas.spots(number);
-    let written = spots.iter().position(|spot| !is_library(spot));
+    let libraries = atlas.libraries();
+    let written = spots.iter().position(|spot| !is_in(libraries, spot));
     spots.swap_remove(written.unwrap_or(0))
 }
 
 /// Whether a place lies in code that the program's author wrote, or in a library's
 /// code that was put inline there.
 pub fn is_written(atlas: &mut Atlas, number: PlaceNumber) -> bool {
-    atlas.is_own_code(number) && atlas.spots(number).iter().any(|spot| !is_library(spot))
+    let libraries = atlas.libraries();
+    let mut spots = atlas.spots(number).into_iter();
+    atlas.is_own_code(number) && spots.any(|spot| !is_in(libraries, &spot))
 }
 
 /// Whether code belongs to the library of its language.
 #[must_use]
 pub fn is_library(spot: &Spot) -> bool {
+    is_in(Libraries::System, spot)
+}
+
+fn is_in(libraries: Libraries, spot: &Spot) -> bool {
     let function = spot.function.as_deref().unwrap_or_default();
-    spot.line.as_deref().is_some_and(is_library_file)
+    let owner = spot.line.as_deref().map(Owner::of_file);
+    owner.is_some_and(|owner| libraries.include(owner))
         || CARRIERS.iter().any(|part| function.contains(part))
+}
+
+/// What counts as a library to whoever looks for the reason of a failure: packages of
+/// others too, unless the run failed in one of them.
+#[must_use]
+pub fn libraries_of(failure: Option<&Failure>, atlas: &mut Atlas) -> Libraries {
+    let failing = failure.and_then(|failure| {
+        let mut states = failure.states.iter();
+        states.find(|state| state.thread == failure.thread && !is_placeless(&failure.kind))
+    });
+    let frames = failing.map_or(&[][..], |state| &state.frames);
+    let own = frames.iter().filter(|frame| atlas.is_own_code(**frame));
+    let own: Vec<PlaceNumber> = own.copied().collect();
+    let mut spots = own.into_iter().flat_map(|frame| atlas.spots(frame));
+    let innermost = spots.find(|spot| !is_library(spot));
+    match innermost.and_then(|spot| spot.line) {
+        Some(line) if Owner::of_file(&line) == Owner::Fetched => Libraries::System,
+        _ => Libraries::Packages,
+    }
+}
+
+/// Where a run happened to be when it stood still, or its time was up, says nothing
+/// about the bug.
+fn is_placeless(kind: &FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::Deadlock | FailureKind::Livelock | FailureKind::TimeLimit
+    )
 }
 
 /// A stack for people: what the author wrote, and of each stretch of library

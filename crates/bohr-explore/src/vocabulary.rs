@@ -7,6 +7,7 @@ use crate::worth::{OWNER_SOURCES, Touched};
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 use bohr_explain::{Importance, ObjectName, Objects};
+use bohr_program::{Libraries, Owner};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// See the module.
@@ -26,6 +27,19 @@ const LOCK_SOURCES: [&str; 5] = [
     "library/std/src/sys/sync/",
 ];
 
+/// Words in the names of the files and folders in which packages make theirs.
+const LOCK_WORDS: [&str; 9] = [
+    "barrier",
+    "condvar",
+    "lock",
+    "mutex",
+    "once",
+    "parker",
+    "parking",
+    "rwlock",
+    "semaphore",
+];
+
 /// Bytes of a pointer.
 const POINTER_SIZE: u32 = 8;
 
@@ -35,7 +49,7 @@ const PRIVATE: [&str; 3] = ["std::", "core::", "alloc::"];
 impl Vocabulary {
     /// Of a run with these events, and what they read or wrote, as far as it is known.
     pub fn of(atlas: &mut Atlas, steps: &[Step], values: &[Option<u64>]) -> Vocabulary {
-        let mut objects = Objects::default();
+        let mut objects = Objects::beside(atlas.libraries());
         let mut touched = Touched::default();
         let mut blocks = BTreeMap::new();
         let mut known = HashSet::new();
@@ -113,10 +127,11 @@ impl Vocabulary {
     /// Takes in who called what accessed an address: the author's own code, or the
     /// library for a lock.
     pub fn learn_stack(&mut self, atlas: &mut Atlas, address: u64, frames: &[PlaceNumber]) {
+        let packages = atlas.libraries() == Libraries::Packages;
         for &frame in frames {
             for line in atlas.spots(frame).into_iter().filter_map(|spot| spot.line) {
                 let from = |sources: &[&str]| sources.iter().any(|part| line.contains(part));
-                if from(&LOCK_SOURCES) {
+                if from(&LOCK_SOURCES) || packages && makes_lock(&line) {
                     self.importance.insert(address, Importance::Lock);
                     return;
                 }
@@ -153,6 +168,13 @@ impl Vocabulary {
     }
 }
 
+/// Whether a line belongs to a package's way to lock something.
+fn makes_lock(line: &str) -> bool {
+    let inside = line.rsplit_once("/src/").map_or("", |(_, inside)| inside);
+    let mut words = inside.split(|letter: char| !letter.is_ascii_alphanumeric());
+    Owner::of_file(line) == Owner::Fetched && words.any(|word| LOCK_WORDS.contains(&word))
+}
+
 /// What calls tell about the locks and conditions that they were given.
 fn learn_calls(objects: &mut Objects, atlas: &mut Atlas, steps: &[Step]) {
     let models = atlas.models().to_vec();
@@ -183,4 +205,27 @@ fn importance(objects: &Objects, atlas: &mut Atlas, touched: &Touched) -> HashMa
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_make_locks_where_they_say_so() {
+        let package = |file: &str| format!("/home/me/.cargo/registry/src/mirror-1f/p-0.1/{file}:7");
+        for file in [
+            "src/raw_mutex.rs",
+            "src/mutex/spin.rs",
+            "src/thread_parker/linux.rs",
+            "src/sharded_lock.rs",
+            "src/parking_lot.rs",
+        ] {
+            assert!(makes_lock(&package(file)), "{file}");
+        }
+        for file in ["src/block.rs", "src/clock.rs", "src/queue.rs"] {
+            assert!(!makes_lock(&package(file)), "{file}");
+        }
+        assert!(!makes_lock("/home/me/program/src/mutex.rs:7"));
+    }
 }

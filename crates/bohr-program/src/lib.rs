@@ -61,7 +61,7 @@ pub use gates::{
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};
 pub use layout::{DataLayout, LayoutError, Layouts, TypeLayout};
-pub use libraries::{is_folder_elsewhere, is_library_file};
+pub use libraries::{Libraries, Owner, is_folder_elsewhere, is_library_file};
 pub use location::{Location, Scope, SourceFile};
 pub use operator::{
     Access, BinaryOperator, CastOperator, FloatPredicate, IntegerPredicate, OperationFlags,

@@ -1,9 +1,62 @@
-//! Which sources belong to the languages and the system, and not to whoever wrote a
-//! program.
+//! Which sources belong to the languages and the system, or to packages that others
+//! have published, and not to whoever wrote a program.
 
+use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
-/// Where they lie. `/usr/src` is not among them: containers keep programs there.
+/// Whose a source file is, as far as its place tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Owner {
+    /// Whoever wrote the program.
+    Program,
+    /// A package that cargo has fetched: a library to some, to others where the bug is.
+    Fetched,
+    /// The language, or the system.
+    Library,
+}
+
+impl Owner {
+    /// The owner of a source file, as debug information names it.
+    #[must_use]
+    pub fn of_file(file: &str) -> Owner {
+        match (is_library_file(file), is_fetched(file)) {
+            (true, _) => Owner::Library,
+            (false, true) => Owner::Fetched,
+            (false, false) => Owner::Program,
+        }
+    }
+}
+
+/// What counts as a library, whose lines and variables say nothing to its user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Libraries {
+    /// Those of the languages and the system. Packages may be where a bug is.
+    #[default]
+    System,
+    /// Packages that cargo has fetched as well.
+    Packages,
+}
+
+impl Libraries {
+    /// Whether what this owner has belongs to a library.
+    #[must_use]
+    pub fn include(self, owner: Owner) -> bool {
+        match owner {
+            Owner::Program => false,
+            Owner::Fetched => self == Libraries::Packages,
+            Owner::Library => true,
+        }
+    }
+}
+
+/// Where cargo keeps what it has fetched, below its own folder.
+const FETCHED: [&str; 2] = ["/registry/src/", "/git/checkouts/"];
+
+fn is_fetched(path: &str) -> bool {
+    FETCHED.iter().any(|folder| path.contains(folder))
+}
+
+/// Where libraries lie. `/usr/src` is not among them: containers keep programs there.
 const FOLDERS: [&str; 8] = [
     "/rustc",
     // The Rust library's own dependencies.
@@ -57,8 +110,7 @@ pub fn is_library_file(file: &str) -> bool {
 /// of sources that are relative to it would pass for some of the program's.
 #[must_use]
 pub fn is_folder_elsewhere(folder: &str) -> bool {
-    let cargos = ["/registry/src/", "/git/checkouts/"];
-    folder.starts_with("/rust/deps/") || cargos.iter().any(|part| folder.contains(part))
+    folder.starts_with("/rust/deps/") || is_fetched(folder)
 }
 
 /// A path without detours.
@@ -123,5 +175,10 @@ mod tests {
         for folder in ["", "/home/me/registry", "/home/me/program/src"] {
             assert!(!is_folder_elsewhere(folder), "{folder}");
         }
+        let owner = |folder: &str| Owner::of_file(&format!("{folder}/src/lib.rs"));
+        assert_eq!(owner(fetched), Owner::Fetched);
+        assert_eq!(owner(checked_out), Owner::Fetched);
+        assert_eq!(owner("/home/me/program"), Owner::Program);
+        assert_eq!(owner("/rust/deps/hashbrown-0.16.1"), Owner::Library);
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::ids::{SourceTypeNumber, TextNumber};
 use crate::instruction::Value;
+use crate::libraries::Owner;
 use crate::program::Program;
 use cranelift_entity::packed_option::PackedOption;
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,8 @@ pub enum SourceType {
         name: TextNumber,
         /// In bytes.
         size: u64,
-        /// Whether it belongs to the library of its language.
-        library: bool,
+        /// Whose it is.
+        owner: Owner,
         /// In the order of the source. Those of a union overlap.
         fields: Box<[SourceField]>,
     },

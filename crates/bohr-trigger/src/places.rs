@@ -2,7 +2,7 @@
 
 use crate::error::PlaceError;
 use crate::expression::Place;
-use bohr_program::{FunctionNumber, LocationNumber, Program, SiteNumber, is_library_file};
+use bohr_program::{FunctionNumber, LocationNumber, Owner, Program, SiteNumber};
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -267,7 +267,7 @@ fn frames(program: &Program, site: u32) -> impl Iterator<Item = Frame<'_>> {
 /// package that cargo has fetched. Nobody puts breakpoints there.
 #[must_use]
 pub fn is_library(file: &str) -> bool {
-    is_library_file(file) || file.contains("/registry/src/")
+    Owner::of_file(file) != Owner::Program
 }
 
 fn last_part(name: &str) -> &str {

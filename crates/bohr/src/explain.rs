@@ -15,9 +15,10 @@ use bohr_event::{FailureKind, ThreadPath};
 use bohr_explain::{Explanation, explain, explain_race};
 use bohr_explore::bug_file::{Bug, ThreadLine};
 use bohr_explore::{
-    Atlas, ExploreError, Names, Observed, Trials, Vocabulary, signature_tag, verdict_on,
-    write_whole,
+    Atlas, ExploreError, Names, Observed, Trials, Vocabulary, libraries_of, signature_tag,
+    verdict_on, write_whole,
 };
+use bohr_program::Libraries;
 use bohr_report::{Story, printable};
 use bohr_schedule::Plan;
 use callers::allocations;
@@ -57,6 +58,10 @@ pub struct Args {
     /// Also write one page to click through, for any browser, with the sources in it.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Tell of packages that cargo has fetched as of the program's own sources; without
+    /// it they are libraries, unless the run failed in one of them.
+    #[arg(long)]
+    packages: bool,
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -64,7 +69,7 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let mut explained = find_out(&bug, &mut trials, args.time)?;
+    let mut explained = find_out(&bug, &mut trials, args.packages, args.time)?;
     let shown = match &args.html {
         Some(_) => Some(Shown::of(&explained.explanation, &bug, &mut trials)?),
         None => None,
@@ -103,8 +108,13 @@ pub struct Explained {
     pub vocabulary: Vocabulary,
 }
 
-/// Finds out all there is.
-pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Explained, Failure> {
+/// Finds out all there is; if `packages`, also of what happens in them.
+pub fn find_out(
+    bug: &Bug,
+    trials: &mut Trials<'_>,
+    packages: bool,
+    time: Duration,
+) -> Result<Explained, Failure> {
     let observed = simplest(bug, trials, time)?;
     let failing = failing_thread(&observed);
     let Observed {
@@ -115,6 +125,11 @@ pub fn find_out(bug: &Bug, trials: &mut Trials<'_>, time: Duration) -> Result<Ex
     } = observed;
     let run = run.ok_or(ExploreError::NotReproduced)?;
     let bar = counter("schedules tried");
+    let libraries = match packages {
+        true => Libraries::System,
+        false => libraries_of(failure.as_ref(), trials.atlas_mut()),
+    };
+    trials.atlas_mut().set_libraries(libraries);
     let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps, &values);
     let enough = Instant::now() + time / 4;
     callers::ask(&mut vocabulary, &run, trials, bug.seed, enough)?;

@@ -20,7 +20,11 @@ fn lines(told: &Value) -> Vec<String> {
 
 /// A folder with a project of Rust, built with bohr, that was hunted: `it.bohr`.
 fn hunted(name: &str, manifest: &str, source: &str, profile: &str) -> Folder {
-    let folder = Folder::empty();
+    hunted_in(Folder::empty(), name, manifest, source, profile)
+}
+
+/// The same in a folder that has something already.
+fn hunted_in(folder: Folder, name: &str, manifest: &str, source: &str, profile: &str) -> Folder {
     std::fs::create_dir(folder.path("src")).unwrap();
     std::fs::write(folder.path("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.path("src/main.rs"), source).unwrap();
@@ -83,6 +87,52 @@ fn a_table_of_rust_is_told_by_who_asks_it_and_who_has_it() {
             assert!(named, "{profile}: {object}");
         }
     }
+}
+
+/// The bug is the author's, the lock is of a package as cargo fetches them. Whoever
+/// wants to read about the package as well can; and if it is the package that fails,
+/// that is what the story is about.
+#[test]
+fn a_lock_of_a_package_is_told_by_what_it_guards() {
+    const PACKAGE: &str = "registry/src/mirror-1f/padlock-0.1.0";
+    let manifest = include_str!("projects/overdrawn/Cargo.toml");
+    let manifest = manifest.replace("[workspace]", "[workspace]\nexclude = [\"registry\"]");
+    let manifest = format!("{manifest}padlock = {{ path = \"{PACKAGE}\" }}\n");
+    let source = include_str!("projects/overdrawn/src/main.rs");
+    let source = source.replace("std::sync::Mutex", "padlock::Mutex");
+    let source = source.replace(".lock().unwrap()", ".lock()");
+    let package = [
+        ("Cargo.toml", include_str!("projects/padlock/Cargo.toml")),
+        ("src/lib.rs", include_str!("projects/padlock/src/lib.rs")),
+        (
+            "src/mutex.rs",
+            include_str!("projects/padlock/src/mutex.rs"),
+        ),
+    ];
+    let hunted = |source: &str| {
+        let folder = Folder::empty();
+        std::fs::create_dir_all(folder.path(PACKAGE).join("src")).unwrap();
+        for (name, text) in package {
+            std::fs::write(folder.path(PACKAGE).join(name), text).unwrap();
+        }
+        hunted_in(folder, "overdrawn", &manifest, source, "dev")
+    };
+    let folder = hunted(&source);
+    let told = told(&folder, "it.bohr");
+    let own = own_lines(&source, &["*BALANCE.lock()", "*balance -= wanted"]);
+    let found = lines(&told);
+    assert!(!found.is_empty(), "{told}");
+    assert!(found.iter().all(|line| own.contains(line)), "{told}");
+    let words = ["explain", "it.bohr", "--json", "--packages"];
+    let told = folder.bohr(&words).expect(0).json();
+    let inside = |line: &String| line.contains("padlock-0.1.0/src/mutex.rs");
+    assert!(lines(&told).iter().any(inside), "{told}");
+    let failing = source.replace(
+        "assert!(*balance >= 0, \"drawn too much\")",
+        "padlock::demand(*balance >= 0)",
+    );
+    let told = self::told(&hunted(&failing), "it.bohr");
+    assert!(lines(&told).iter().any(inside), "{told}");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::*;
 use bohr_event::abi::SiteInfo;
 use bohr_event::{EventKind, MemoryOrder};
 use bohr_program::{
-    Access, ArgumentNumber, BodyBuilder, Operation, ProgramBuilder, SourceField, SourceVariable,
-    Type,
+    Access, ArgumentNumber, BodyBuilder, Operation, Owner, ProgramBuilder, SourceField,
+    SourceVariable, Type,
 };
 use cranelift_entity::EntityRef;
 
@@ -33,7 +33,7 @@ fn toy() -> Toy {
     let mutex = types.push(SourceType::Structure {
         name: mutex,
         size: 8,
-        library: true,
+        owner: Owner::Library,
         fields: [field(word, 4, plain)].into(),
     });
     let three = types.push(SourceType::Array {
@@ -48,7 +48,7 @@ fn toy() -> Toy {
     let whole = types.push(SourceType::Structure {
         name: queue,
         size: 24,
-        library: false,
+        owner: Owner::Program,
         fields: fields.into(),
     });
     let signature = builder.type_of(Type::Function {

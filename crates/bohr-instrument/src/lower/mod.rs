@@ -102,6 +102,7 @@ pub fn lower(
     lowering.number(&functions);
     lowering.lower_globals();
     lowering.lower_functions(&functions, sites);
+    lowering.settle_owners();
     Ok(Lowered {
         program: lowering.builder.finish(),
         opaque: lowering.opaque,

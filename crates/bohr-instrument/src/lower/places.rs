@@ -114,6 +114,7 @@ impl Lowering {
 
     /// What the debug information says about a function.
     pub(super) fn subprogram(&mut self, subprogram: LLVMMetadataRef) -> Subprogram {
+        self.ask_owner(subprogram);
         // SAFETY: a function of the debug information.
         let (file, line) = unsafe {
             (

@@ -8,13 +8,13 @@
 use super::Lowering;
 use super::body::Local;
 use super::texts::{printed, text};
-use bohr_program::{SourceField, SourceType, SourceTypeNumber, SourceVariable};
+use bohr_program::{Owner, SourceField, SourceType, SourceTypeNumber, SourceVariable};
 use inkwell::llvm_sys::LLVMDbgRecordKind as RecordKind;
 use inkwell::llvm_sys::LLVMTypeKind;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataKind as Kind, *};
 use inkwell::llvm_sys::prelude::{LLVMDbgRecordRef, LLVMMetadataRef, LLVMValueRef};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Debug information about variables that was looked at already.
@@ -25,11 +25,17 @@ pub(super) struct Variables {
     added: HashMap<LLVMMetadataRef, Option<u64>>,
     /// Name and type.
     known: HashMap<LLVMMetadataRef, Option<(String, SourceTypeNumber)>>,
+    /// The functions that were asked whose they are.
+    asked: HashSet<LLVMMetadataRef>,
+    /// Whose the functions in a namespace are.
+    owners: HashMap<String, HashSet<Owner>>,
+    /// Types that seem to be the program's, and the namespaces that they are in.
+    namespaces: Vec<(SourceTypeNumber, String)>,
 }
 
 /// Positions of operands in LLVM's debug information nodes. Of a type, what it
 /// is made from is somewhere behind its name.
-const TYPE_SCOPE: usize = 1;
+const SCOPE: usize = 1;
 const BEHIND_TYPE_NAME: usize = 3;
 const VARIABLE_NAME: usize = 1;
 const VARIABLE_TYPE: usize = 3;
@@ -133,7 +139,7 @@ impl Lowering {
         let offset = self.added(expression)?;
         let (mut name, of) = self.named(variable)?;
         // SAFETY: a variable of the debug information.
-        if is_library_file(unsafe { LLVMDIVariableGetFile(variable) }) {
+        if owner_of_file(unsafe { LLVMDIVariableGetFile(variable) }) == Owner::Library {
             // What a library calls its variables says nothing to its user.
             name.clear();
         }
@@ -190,6 +196,14 @@ impl Lowering {
         self.variables.types.insert(of, number);
         self.variables.types.insert(meant, number);
         let lowered = self.lower_source_type(meant, &alias);
+        if let SourceType::Structure {
+            owner: Owner::Program,
+            ..
+        } = lowered
+        {
+            let namespace = self.namespace(meant);
+            self.variables.namespaces.push((number, namespace));
+        }
         self.builder.program().source_types[number] = lowered;
         number
     }
@@ -236,7 +250,7 @@ impl Lowering {
                 SourceType::Structure {
                     name: self.builder.text(name),
                     size,
-                    library: self.is_library_type(of),
+                    owner: self.owner_of_type(of),
                     fields: self.fields(of),
                 }
             }
@@ -285,15 +299,22 @@ impl Lowering {
         behind.find(|operand| wanted(&unsafe { LLVMGetMetadataKind(*operand) }))
     }
 
-    /// Whether a type belongs to the library of its language: by its namespace,
-    /// or by the file that declares it.
-    fn is_library_type(&self, of: LLVMMetadataRef) -> bool {
+    /// Whose a type is: by the file that declares it, or by its namespace. Of types
+    /// Rust does not tell the file; see [`Lowering::ask_owner`].
+    fn owner_of_type(&self, of: LLVMMetadataRef) -> Owner {
         // SAFETY: a type is a scope.
-        if is_library_file(unsafe { LLVMDIScopeGetFile(of) }) {
-            return true;
+        match owner_of_file(unsafe { LLVMDIScopeGetFile(of) }) {
+            Owner::Program if LIBRARY_NAMESPACES.contains(&self.namespace(of).as_str()) => {
+                Owner::Library
+            }
+            owner => owner,
         }
+    }
+
+    /// The outermost namespace of a type or a function.
+    fn namespace(&self, of: LLVMMetadataRef) -> String {
         let mut outermost = String::new();
-        let mut scope = self.operand(of, TYPE_SCOPE);
+        let mut scope = self.operand(of, SCOPE);
         for _ in 0..LONGEST_CHAIN {
             let Some(node) = scope else {
                 break;
@@ -304,18 +325,50 @@ impl Lowering {
                     outermost = self.string(node, NAMESPACE_NAME);
                     self.operand(node, NAMESPACE_SCOPE)
                 }
-                kind if is_type(&kind) => self.operand(node, TYPE_SCOPE),
+                Kind::LLVMDISubprogramMetadataKind => self.operand(node, SCOPE),
+                kind if is_type(&kind) => self.operand(node, SCOPE),
                 _ => None,
             };
         }
-        LIBRARY_NAMESPACES.contains(&outermost.as_str())
+        outermost
+    }
+
+    /// Takes in whose a function is. A namespace of Rust is a package: its functions
+    /// tell the file that they are in, its types do not.
+    pub(super) fn ask_owner(&mut self, subprogram: LLVMMetadataRef) {
+        if !self.variables.asked.insert(subprogram) {
+            return;
+        }
+        // SAFETY: a function of the debug information is a scope.
+        let owner = owner_of_file(unsafe { LLVMDIScopeGetFile(subprogram) });
+        let namespace = self.namespace(subprogram);
+        self.variables
+            .owners
+            .entry(namespace)
+            .or_default()
+            .insert(owner);
+    }
+
+    /// Gives the types of packages that cargo has fetched to these. What macros of
+    /// theirs have written elsewhere is in their files, too, but not only that.
+    pub(super) fn settle_owners(&mut self) {
+        let fetched = HashSet::from([Owner::Fetched]);
+        for (number, namespace) in std::mem::take(&mut self.variables.namespaces) {
+            let is_fetched = self.variables.owners.get(&namespace) == Some(&fetched);
+            let of = &mut self.builder.program().source_types[number];
+            if let SourceType::Structure { owner, .. } = of
+                && is_fetched
+            {
+                *owner = Owner::Fetched;
+            }
+        }
     }
 }
 
-/// Whether a file, if it is one, lies in a folder of the languages' own libraries.
-fn is_library_file(file: LLVMMetadataRef) -> bool {
+/// Whose a file is; the program's, if there is none.
+fn owner_of_file(file: LLVMMetadataRef) -> Owner {
     if file.is_null() {
-        return false;
+        return Owner::Program;
     }
     let mut length = 0;
     // SAFETY: a file of the debug information; LLVM tells the lengths.
@@ -325,7 +378,7 @@ fn is_library_file(file: LLVMMetadataRef) -> bool {
         (name, text(start, length as usize))
     };
     let path = Path::new(&folder).join(name);
-    path.to_str().is_some_and(bohr_program::is_library_file)
+    path.to_str().map_or(Owner::Program, Owner::of_file)
 }
 
 fn is_pointer(value: LLVMValueRef) -> bool {

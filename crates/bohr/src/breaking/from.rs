@@ -163,7 +163,7 @@ fn seek(
     finder: &Finder,
     trials: &mut Trials<'_>,
 ) -> Result<Sought, Failure> {
-    let mut explained = find_out(bug, trials, args.time)?;
+    let mut explained = find_out(bug, trials, false, args.time)?;
     let mut shown = bug.signature.kind.clone();
     if let Some(number) = args.finding {
         let one = finding(&explained.explanation, number);
