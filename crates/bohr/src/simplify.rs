@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Outcome {
 pub struct Work<'w, 't> {
     bug: &'w Bug,
     trials: &'w mut Trials<'t>,
-    /// The failing run as it was found or reduced.
+    /// The failing run to begin with.
     recorded: Recorded,
     /// What its events read and wrote.
     values: Vec<Option<u64>>,
@@ -125,20 +125,34 @@ fn until(deadline: Instant) -> impl Fn() -> bool {
 }
 
 impl<'w, 't> Work<'w, 't> {
+    /// Begins with the bug as it was found or reduced, or with what an earlier call
+    /// has left of it if that is better.
     pub fn begin(bug: &'w Bug, trials: &'w mut Trials<'t>) -> Result<Work<'w, 't>, Failure> {
-        let schedule = trials.atlas().inward(bug.unsimplified());
-        let (recorded, values) = trials
-            .record_values(&Plan::replay(schedule), bug.seed)?
-            .ok_or(ExploreError::NotReproduced)?;
-        let cost = cost(execution(&recorded))?;
+        let mut record = |schedule| {
+            let plan = Plan::replay(trials.atlas().inward(schedule));
+            trials.record_values(&plan, bug.seed)
+        };
+        let mut run = record(bug.unsimplified())?.ok_or(ExploreError::NotReproduced)?;
+        let mut best = cost(execution(&run.0))?;
+        let mut report = Report::new(&run.0, best);
+        if let Some(schedule) = &bug.simplified
+            && let Some(earlier) = record(schedule)?
+        {
+            let left = cost(execution(&earlier.0))?;
+            if left < best {
+                (run, best) = (earlier, left);
+                report.go_on_from(left);
+            }
+        }
+        let (recorded, values) = run;
         Ok(Work {
             bug,
             trials,
             best: Failing {
                 schedule: recorded.schedule.clone(),
-                cost,
+                cost: best,
             },
-            report: Report::new(&recorded, cost),
+            report,
             recorded,
             values,
         })
@@ -178,7 +192,13 @@ impl<'w, 't> Work<'w, 't> {
             return Ok(false);
         };
         let cost = cost(execution(&run))?;
-        if cost.switches <= self.best.cost.switches {
+        // Fewer switches are what this step is for; preemptions come next. What an
+        // earlier call has left was chosen by both.
+        let better = match self.report.earlier {
+            Some(_) => cost < self.best.cost,
+            None => cost.switches <= self.best.cost.switches,
+        };
+        if better {
             self.best = Failing {
                 schedule: run.schedule,
                 cost,

@@ -68,6 +68,41 @@ fn each_step_can_be_left_out_and_the_original_kept() {
     folder.bohr(&["replay", "simple.bohr"]).expect(0);
 }
 
+/// Whoever calls again with less patience loses nothing.
+#[test]
+fn a_second_call_makes_nothing_worse() {
+    let folder = lost_update();
+    let simplify = |words: &[&str]| {
+        let words = [&["simplify", "program.bohr", "--json"], words].concat();
+        folder.bohr(&words).expect(0).json()
+    };
+    let first = simplify(&[]);
+    assert_eq!(first["switches_earlier"], json!(null));
+    let kept = || {
+        let replayed = folder.bohr(&["replay", "program.bohr", "--json"]).expect(0);
+        replayed.json()["switches"].clone()
+    };
+    assert!(first["switches_dynamic"].as_u64() < first["switches_before"].as_u64());
+    assert_eq!(kept(), first["switches_dynamic"]);
+    for words in [
+        &["--dynamic", "off"][..],
+        &["--time", "0s"],
+        &["--static", "off", "--time", "0s"],
+    ] {
+        let again = simplify(words);
+        assert_eq!(kept(), first["switches_dynamic"], "{words:?}");
+        assert_eq!(again["switches_before"], first["switches_before"]);
+        assert_eq!(again["switches_earlier"], first["switches_dynamic"]);
+        assert_eq!(again["preemptive_earlier"], first["preemptive_after"]);
+    }
+    let words = ["simplify", "program.bohr", "--dynamic", "off"];
+    let text = folder.bohr(&words).expect(0).text();
+    assert!(
+        text.contains("goes on from what an earlier call found"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_deadlock_stays_the_same_deadlock() {
     let folder = Folder::with("crossed_locks", &[]);

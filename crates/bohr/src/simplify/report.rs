@@ -18,6 +18,8 @@ pub struct Report {
     pub fewest_possible: Option<u64>,
     pub optimal: bool,
     pub before: Cost,
+    /// What an earlier call has left, if that is where this one began.
+    pub earlier: Option<Cost>,
     pub after_static: Cost,
     pub after: Cost,
     pub seconds_static: f64,
@@ -51,6 +53,12 @@ impl Report {
         }
     }
 
+    /// Begins with what an earlier call has left.
+    pub fn go_on_from(&mut self, earlier: Cost) {
+        self.earlier = Some(earlier);
+        (self.after_static, self.after) = (earlier, earlier);
+    }
+
     pub fn take_static(&mut self, report: &bohr_reduce::Report) {
         self.shared_variables = Some(report.shared_variables);
         self.graph_nodes = Some(report.graph_nodes);
@@ -65,9 +73,11 @@ impl Report {
             "shared_variables": self.shared_variables,
             "graph_nodes": self.graph_nodes,
             "switches_before": self.before.switches,
+            "switches_earlier": self.earlier.map(|cost| cost.switches),
             "switches_static": self.after_static.switches,
             "switches_dynamic": self.after.switches,
             "preemptive_before": self.before.preemptive,
+            "preemptive_earlier": self.earlier.map(|cost| cost.preemptive),
             "preemptive_static": self.after_static.preemptive,
             "preemptive_after": self.after.preemptive,
             "fewest_static": self.fewest_possible,
@@ -93,6 +103,12 @@ impl Report {
             self.threads,
             in_words(self.before)
         ));
+        if let Some(earlier) = self.earlier {
+            line(format_args!(
+                "goes on from what an earlier call found: {}",
+                in_words(earlier)
+            ));
+        }
         if self.fewest_possible.is_some() {
             let note = match (self.verified, self.optimal) {
                 (false, _) => ", not reproduced and therefore not used".to_string(),
