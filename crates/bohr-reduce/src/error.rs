@@ -1,7 +1,7 @@
 //! Why a trace cannot be simplified.
 
 use crate::check::Difference;
-use bohr_event::{Diagnosis, EventKind, Fault, ThreadIndex};
+use bohr_event::{Diagnosis, EventKind, Fault, ThreadIndex, ThreadPath};
 use bohr_trace::Sequence;
 
 /// What is wrong with a trace that no execution can have made.
@@ -40,10 +40,10 @@ pub enum Malformed {
 }
 
 /// Why a trace was not simplified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimplifyError {
     /// No execution has such a trace.
-    #[error("event {event} ({kind} by thread {thread}) cannot be: {reason}", thread = thread.0)]
+    #[error("event {event} ({kind} by thread {name}) cannot be: {reason}", name = name(*thread, path.as_ref()))]
     Malformed {
         /// The offending event.
         event: Sequence,
@@ -51,6 +51,8 @@ pub enum SimplifyError {
         kind: EventKind,
         /// Who did it.
         thread: ThreadIndex,
+        /// Who that is, if anybody knows.
+        path: Option<ThreadPath>,
         /// What is wrong.
         reason: Malformed,
     },
@@ -60,6 +62,14 @@ pub enum SimplifyError {
     /// The checker refused what the search found.
     #[error("the simplified order is wrong: {0}")]
     Wrong(Difference),
+}
+
+/// As the rest of bohr calls a thread, or its number in the trace.
+fn name(thread: ThreadIndex, path: Option<&ThreadPath>) -> String {
+    match path {
+        Some(path) => path.to_string(),
+        None => format!("number {}", thread.0),
+    }
 }
 
 impl Diagnosis for SimplifyError {
@@ -73,7 +83,9 @@ impl Diagnosis for SimplifyError {
 
     fn help(&self) -> Option<String> {
         Some(String::from(match self {
-            SimplifyError::Malformed { .. } => "record the run again: bohr replay BUG",
+            SimplifyError::Malformed { .. } => {
+                "run the program with simpler schedules instead: bohr simplify BUG --static off"
+            }
             SimplifyError::TooLong(_) => "find a shorter failing run first: bohr reduce BUG",
             SimplifyError::Wrong(_) => "keep the original schedule: bohr replay BUG",
         }))

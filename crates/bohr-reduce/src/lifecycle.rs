@@ -61,6 +61,7 @@ pub(crate) fn check(execution: Execution<'_>, whole_threads: bool) -> Result<(),
                 event,
                 kind: step.operation.kind,
                 thread: step.thread,
+                path: execution.threads.get(step.thread.position()).cloned(),
                 reason,
             })?;
         alive = (step.operation.kind != EventKind::Exit).then_some(step.thread);

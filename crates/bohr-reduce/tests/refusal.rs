@@ -91,8 +91,10 @@ fn impossible_events_are_named() {
                 event,
                 kind,
                 thread,
+                path,
                 reason,
             }) => {
+                assert_eq!(path, None, "nobody said who the threads are");
                 assert_eq!(reason, expected);
                 assert_eq!(
                     (event.0 as usize, kind, thread),

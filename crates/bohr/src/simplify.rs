@@ -15,7 +15,7 @@ use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Trials, Valued};
-use bohr_reduce::{Execution, Failing, Options, cost, dynamic, simplify};
+use bohr_reduce::{Execution, Failing, Options, SimplifyError, cost, dynamic, simplify};
 use bohr_schedule::Plan;
 use bohr_schedule::search::DepthFirst;
 use keeper::Keeper;
@@ -86,8 +86,11 @@ pub fn run(args: &Args) -> Outcome {
     let mut work = Work::begin(&bug, &mut trials)?;
     let path = args.output.as_ref().unwrap_or(&args.subject.bug);
     if args.static_step == Switch::On {
-        work.reorder(args.time)?;
-        work.save(path)?;
+        let refusal = work.reorder(args.time)?;
+        match (refusal, args.dynamic_step) {
+            (Some(refusal), Switch::Off) => return Err(refusal.into()),
+            _ => work.save(path)?,
+        }
     }
     if args.dynamic_step == Switch::On {
         let experiments = work.experiment(args.time, Some(path));
@@ -158,12 +161,20 @@ impl<'w, 't> Work<'w, 't> {
         })
     }
 
-    /// The static step: the same events in another order.
-    pub fn reorder(&mut self, time: Duration) -> Result<(), Failure> {
+    /// The static step: the same events in another order. Why it was left out, if
+    /// the events are none that can be reordered: the program can still be run.
+    pub fn reorder(&mut self, time: Duration) -> Result<Option<SimplifyError>, Failure> {
         let started = Instant::now();
         let go_on = until(started + time);
         let execution = execution(&self.recorded);
-        let simplified = simplify(execution, &Options::default(), &mut || go_on())?;
+        let simplified = match simplify(execution, &Options::default(), &mut || go_on()) {
+            Ok(simplified) => simplified,
+            Err(refusal) => {
+                eprintln!("bohr: note: the recorded events are left in their order: {refusal}");
+                self.report.static_refused = Some(refusal.to_string());
+                return Ok(Some(refusal));
+            }
+        };
         let steps = &self.recorded.steps;
         let mut schedule = simplified
             .order
@@ -175,7 +186,7 @@ impl<'w, 't> Work<'w, 't> {
         self.report.verified = self.verify(schedule)?;
         self.report.after_static = self.best.cost;
         self.report.seconds_static = started.elapsed().as_secs_f64();
-        Ok(())
+        Ok(None)
     }
 
     /// Runs the reordered execution. It becomes the best one if it shows the bug

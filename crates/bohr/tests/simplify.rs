@@ -123,6 +123,29 @@ fn a_deadlock_stays_the_same_deadlock() {
     assert_eq!(replays.json()["signature"], found.json()["signature"]);
 }
 
+/// A lock that is left held in memory that becomes another one: to the trace it is
+/// held already.
+#[test]
+fn a_run_that_cannot_be_reordered_is_run_again_all_the_same() {
+    let folder = Folder::with("left_locked", &[]);
+    let words = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&words).expect(1);
+    let explained = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    assert!(explained.text().contains("It fails when"), "{explained}");
+    let words = ["simplify", "program.bohr", "--json", "--dynamic", "off"];
+    let refusal = folder.bohr(&words).expect(2).messages();
+    for words in ["by thread 0:", "held already", "--static off"] {
+        assert!(refusal.contains(words), "{words}: {refusal}");
+    }
+    let ended = folder.bohr(&words[..3]).expect(0);
+    assert!(ended.messages().contains("left in their order"), "{ended}");
+    let told = ended.json();
+    let reason = told["static_refused"].as_str().unwrap();
+    assert!(reason.contains("held already"), "{reason}");
+    assert_eq!(told["graph_nodes"], json!(null));
+    assert_eq!(told["preemptive_after"], json!(1));
+}
+
 #[test]
 fn what_is_no_bug_is_refused() {
     let folder = Folder::with("lost_update", &["-DFIXED"]);

@@ -17,6 +17,8 @@ pub struct Report {
     /// Switches that every order of the same events has at least.
     pub fewest_possible: Option<u64>,
     pub optimal: bool,
+    /// Why the events could not be reordered.
+    pub static_refused: Option<String>,
     pub before: Cost,
     /// What an earlier call has left, if that is where this one began.
     pub earlier: Option<Cost>,
@@ -82,6 +84,7 @@ impl Report {
             "preemptive_after": self.after.preemptive,
             "fewest_static": self.fewest_possible,
             "optimal_static": self.optimal,
+            "static_refused": self.static_refused,
             "fewest_preemptions": self.fewest_preemptions,
             "seconds_static": self.seconds_static,
             "seconds_dynamic": self.seconds_dynamic,
