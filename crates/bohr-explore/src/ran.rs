@@ -2,7 +2,7 @@
 //! the run has left, decoded when somebody wants to see it.
 
 use crate::stored::{StoredTrace, StoredTraceError};
-use bohr_event::control::{Detail, RunReport, Step};
+use bohr_event::control::{Detail, Outcome, RunReport, Step, ThreadState};
 use bohr_event::{Anchor, PlaceNumber, Schedule, Segment};
 use bohr_trace::{Completeness, Trace};
 use std::cell::OnceCell;
@@ -71,6 +71,21 @@ impl Ran {
     #[must_use]
     pub fn trace(&self) -> Option<&StoredTrace> {
         self.trace.as_ref()
+    }
+
+    /// What the threads that had not failed were about to do when a failure ended
+    /// the run.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Step> {
+        let Outcome::Failed(failure) = &self.report.outcome else {
+            return Vec::new();
+        };
+        let waits = |state: &&ThreadState| !state.enabled || state.thread != failure.thread;
+        let step = |state: &ThreadState| Step {
+            thread: state.thread,
+            operation: state.operation,
+        };
+        failure.states.iter().filter(waits).map(step).collect()
     }
 
     /// The schedule, with anchors where the trace has the events.

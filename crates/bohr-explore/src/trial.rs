@@ -47,6 +47,8 @@ pub struct Traced {
     pub file: Vec<u8>,
     /// Paths by thread index.
     pub threads: Vec<ThreadPath>,
+    /// What they were about to do at its end.
+    pub pending: Vec<Step>,
 }
 
 /// A plan's run: whether it showed the bug, and what its strategy reported.
@@ -188,7 +190,7 @@ impl<'a> Trials<'a> {
         };
         let report = self.once(job)?;
         let judgement = self.judge(&report);
-        let pending = pending(&report.outcome);
+        let pending = report.pending();
         let (whole, schedule) = (report.is_whole(), report.schedule());
         let (report, steps, values) = report.into_parts();
         let mut detail = report.detail.unwrap_or_default();
@@ -232,6 +234,7 @@ impl<'a> Trials<'a> {
             None => return Ok(None),
         };
         Ok(Some(Traced {
+            pending: report.pending(),
             file,
             threads: report.into_detail().threads,
         }))
@@ -411,17 +414,4 @@ fn judge(
     };
     *judged = Some((report.outcome.clone(), judgement));
     judgement
-}
-
-/// What the threads that had not failed were about to do.
-fn pending(outcome: &Outcome) -> Vec<Step> {
-    let Outcome::Failed(failure) = outcome else {
-        return Vec::new();
-    };
-    let waits = |state: &&ThreadState| !state.enabled || state.thread != failure.thread;
-    let step = |state: &ThreadState| Step {
-        thread: state.thread,
-        operation: state.operation,
-    };
-    failure.states.iter().filter(waits).map(step).collect()
 }

@@ -49,6 +49,8 @@ impl Tables {
                 Table::Regions(regions) => tables.regions = regions,
                 Table::Places(places) => tables.places = places,
                 Table::Labels(labels) => tables.labels = labels,
+                // No event.
+                Table::Pending(_) => {}
             }
         }
         Ok(tables)

@@ -16,7 +16,8 @@
 //!
 //!      sealed blocks, one behind the other:
 //!   0  magic "blk1"
-//!   4  kind u32: 1 events, 2 places, 3 regions, 4 labels; readers skip kinds they do not know
+//!   4  kind u32: 1 events, 2 places, 3 regions, 4 labels, 5 pending
+//!      operations (since 2.1); readers skip kinds they do not know
 //!   8  length in bytes, this header included, u64
 //!  16  checksum of all that follows, u64
 //!  24  a table, in postcard's encoding; or, in a block of events:
@@ -103,7 +104,7 @@ pub struct FormatVersion {
 
 impl FormatVersion {
     /// What this crate writes.
-    pub const CURRENT: FormatVersion = FormatVersion { major: 2, minor: 0 };
+    pub const CURRENT: FormatVersion = FormatVersion { major: 2, minor: 1 };
 
     /// Whether this crate can read a file of that version.
     ///
@@ -143,6 +144,7 @@ pub(crate) const KIND_EVENTS: u32 = 1;
 pub(crate) const KIND_PLACES: u32 = 2;
 pub(crate) const KIND_REGIONS: u32 = 3;
 pub(crate) const KIND_LABELS: u32 = 4;
+pub(crate) const KIND_PENDING: u32 = 5;
 pub(crate) const CHECKSUM_AT: usize = 16;
 pub(crate) const BLOCK_HEADER: usize = 24;
 pub(crate) const FLAG_WIDE: u32 = 1;

@@ -1,16 +1,19 @@
 //! Tables that the host adds to a file once it knows more than the runtime
-//! did: what places stand for, and what lies where in memory.
+//! did: what places stand for, what lies where in memory, and what threads were
+//! about to do when the run was over.
 
 use crate::block::stamp;
 use crate::bytes::{checksum, read_u64, write_u64};
 use crate::format::{
-    BLOCK_HEADER, CHECKSUM_AT, END_AT, FileHeader, KIND_LABELS, KIND_PLACES, KIND_REGIONS,
+    BLOCK_HEADER, CHECKSUM_AT, END_AT, FileHeader, KIND_LABELS, KIND_PENDING, KIND_PLACES,
+    KIND_REGIONS,
 };
 use crate::{RegionTable, TraceError};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use bohr_event::control::Step;
 use bohr_event::{Place, PlaceNumber};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +39,9 @@ pub enum Table {
     Regions(RegionTable),
     /// What people call things.
     Labels(Labels),
+    /// What threads were about to do when the run ended. A file without it does
+    /// not tell; an empty one says that nobody was about to do anything.
+    Pending(Vec<Step>),
 }
 
 impl Table {
@@ -53,6 +59,7 @@ impl Table {
             KIND_PLACES => postcard::from_bytes(content).map(Table::Places),
             KIND_REGIONS => postcard::from_bytes(content).map(Table::Regions),
             KIND_LABELS => postcard::from_bytes(content).map(Table::Labels),
+            KIND_PENDING => postcard::from_bytes(content).map(Table::Pending),
             _ => return Ok(None),
         };
         table.map(Some).map_err(|_| damaged)
@@ -85,6 +92,10 @@ pub fn append_table(file: &mut Vec<u8>, table: &Table) -> Result<(), TraceError>
         Table::Labels(labels) => (
             KIND_LABELS,
             postcard::to_extend(labels, vec![0; BLOCK_HEADER]),
+        ),
+        Table::Pending(steps) => (
+            KIND_PENDING,
+            postcard::to_extend(steps, vec![0; BLOCK_HEADER]),
         ),
     };
     let mut block = block.expect("tables hold nothing that cannot be written");

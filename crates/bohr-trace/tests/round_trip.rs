@@ -2,7 +2,8 @@
 
 mod runs;
 
-use bohr_event::{ChoiceKind, Place, PlaceNumber, ThreadIndex, ThreadPath};
+use bohr_event::control::Step;
+use bohr_event::{ChoiceKind, EventKind, Operation, Place, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_trace::{
     BlockNumber, Completeness, Note, Outline, PlaceTable, Record, Region, RegionKind, RegionTable,
     Sequence, Table, Trace, Writer, append_table,
@@ -217,8 +218,14 @@ fn tables_travel_with_the_file() {
     let regions = Table::Regions(RegionTable::new(vec![region]));
     append_table(&mut file, &places).unwrap();
     append_table(&mut file, &regions).unwrap();
+    let waits = Operation::plain(EventKind::Acquire, 40, 0x10, PlaceNumber(3));
+    let pending = Table::Pending(vec![Step {
+        thread: ThreadIndex(2),
+        operation: waits,
+    }]);
+    append_table(&mut file, &pending).unwrap();
     let trace = Trace::open(&file).unwrap();
-    assert_eq!(trace.tables().unwrap(), [places, regions]);
+    assert_eq!(trace.tables().unwrap(), [places, regions, pending]);
     assert_eq!(trace.len(), 100);
     let packed = pack(&trace).unwrap();
     assert_eq!(Trace::open(&packed).unwrap().tables(), trace.tables());

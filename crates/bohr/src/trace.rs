@@ -8,7 +8,7 @@ mod store;
 
 use crate::control::{BugArgs, interruption, relevant};
 use crate::outcome::{Failure, Outcome};
-pub use bare::{is_trace, threads};
+pub use bare::{is_trace, pending, threads};
 
 use aim::Aim;
 use bohr_event::{Diagnosis, Fault};
@@ -89,7 +89,11 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let mut trials = Trials::start(&subject, &bug, &go_on)?;
-    let Traced { file, threads } = record(&bug, &mut trials)?;
+    let Traced {
+        file,
+        threads,
+        pending,
+    } = record(&bug, &mut trials)?;
     let slice = match args.relevant {
         true => Some(relevant_events(&bug, &mut trials)?),
         false => None,
@@ -97,7 +101,7 @@ pub fn run(args: &Args) -> Outcome {
     let steps = digest(&Trace::open(&file)?)?;
     let mut names = Names::new(trials.atlas_mut(), &threads, &steps);
     match args.export {
-        Some(form) => write_export(args, form, store::label(file, &mut names)?)?,
+        Some(form) => write_export(args, form, store::complete(file, pending, &mut names)?)?,
         None => {
             let mut sieve = Sieve::new(&args.filter, &mut names);
             let aim = sieve.aim(&steps, threads.len());
@@ -175,7 +179,7 @@ pub fn keep(run: &Ran, atlas: &mut Atlas, path: &Path) -> Result<(), Failure> {
     let steps = digest(&Trace::open(&file)?)?;
     let threads = run.detail.as_ref().map(|detail| &detail.threads[..]);
     let mut names = Names::new(atlas, threads.unwrap_or_default(), &steps);
-    let bytes = store::label(file, &mut names)?;
+    let bytes = store::complete(file, run.pending(), &mut names)?;
     write_whole(path, &bytes).map_err(|source| unwritten(path, source))?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::controlled;
 
-use bohr_trace::{Completeness, Record, Trace};
+use bohr_trace::{Completeness, Record, Trace, Writer};
 use controlled::Folder;
 use serde_json::json;
 use std::process::Stdio;
@@ -123,6 +123,44 @@ fn a_deadlock_stays_the_same_deadlock() {
     assert_eq!(replays.json()["signature"], found.json()["signature"]);
 }
 
+/// What threads were about to do is no event, and still belongs to the run.
+#[test]
+fn a_deadlock_is_the_same_in_its_trace() {
+    let folder = Folder::with("crossed_locks", &[]);
+    let words = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&words).expect(1);
+    let words = ["trace", "program.bohr", "--export", "trace"];
+    let exported = [&words[..], &["-o", "run.trace"]].concat();
+    folder.bohr(&exported).expect(0);
+    let simplify = |words: &[&str]| {
+        let ended = folder.bohr(&[&["simplify", "--json"], words].concat());
+        ended.expect(0).json()
+    };
+    let bug = simplify(&["program.bohr", "--dynamic", "off", "-o", "simple.bohr"]);
+    let bare = simplify(&["run.trace"]);
+    for name in [
+        "preemptive_before",
+        "preemptive_static",
+        "switches_static",
+        "pending_known",
+    ] {
+        assert_eq!(bare[name], bug[name], "{name}");
+    }
+    assert_eq!(bare["pending_known"], json!(true));
+    let again = simplify(&["run.simple.trace"]);
+    assert_eq!(again["preemptive_before"], bare["preemptive_static"]);
+    assert_eq!(again["pending_known"], json!(true));
+    let file = std::fs::read(folder.path("run.trace")).unwrap();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    for event in Trace::open(&file).unwrap().events() {
+        writer.push(&event.unwrap().1);
+    }
+    std::fs::write(folder.path("old.trace"), writer.finish()).unwrap();
+    assert_eq!(simplify(&["old.trace"])["pending_known"], json!(false));
+    let text = folder.bohr(&["simplify", "old.trace"]).expect(0).text();
+    assert!(text.contains("does not tell what threads were"), "{text}");
+}
+
 /// A lock that is left held in memory that becomes another one: to the trace it is
 /// held already.
 #[test]
@@ -190,7 +228,11 @@ fn a_bare_trace_is_reordered_too() {
         let file = std::fs::read(folder.path(name)).unwrap();
         let trace = Trace::open(&file).unwrap();
         assert_eq!(trace.completeness(), Completeness::Complete);
-        assert_eq!(trace.tables().unwrap().len(), 1, "names");
+        assert_eq!(
+            trace.tables().unwrap().len(),
+            2,
+            "names, and pending operations"
+        );
         let mut threads = std::collections::BTreeMap::<u32, Vec<Record>>::new();
         let events = trace.events().map(|event| event.unwrap().1);
         events.for_each(|record| threads.entry(record.thread.0).or_default().push(record));

@@ -29,8 +29,10 @@ pub fn run(args: &Args) -> Outcome {
         .collect::<Result<_, _>>()?;
     let steps: Vec<Step> = records.iter().map(step).collect();
     let threads = trace::threads(&trace)?;
+    let pending = trace::pending(&trace)?;
     let execution = Execution {
         threads: &threads,
+        pending: pending.as_deref().unwrap_or_default(),
         ..Execution::of(&steps)
     };
     let go_on = until(started + args.time);
@@ -49,6 +51,7 @@ pub fn run(args: &Args) -> Outcome {
         })?,
         verified: simplified.report.verified,
         is_trace: true,
+        pending_known: pending.is_some(),
         seconds_static: started.elapsed().as_secs_f64(),
         ..Report::default()
     };

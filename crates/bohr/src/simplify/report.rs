@@ -34,6 +34,8 @@ pub struct Report {
     pub runs: u64,
     /// Whether it was a bare trace, without a program to run.
     pub is_trace: bool,
+    /// Whether it is known what threads were about to do at the end.
+    pub pending_known: bool,
 }
 
 /// How many of these threads are no store buffers.
@@ -48,6 +50,7 @@ impl Report {
             events: recorded.steps.len() as u64,
             threads: programs_own(&recorded.threads),
             verified: true,
+            pending_known: true,
             before,
             after_static: before,
             after: before,
@@ -90,6 +93,7 @@ impl Report {
             "seconds_dynamic": self.seconds_dynamic,
             "runs": self.runs,
             "verified": self.verified,
+            "pending_known": self.pending_known,
             (if self.is_trace { "trace_file" } else { "bug_file" }): path,
         })
     }
@@ -137,6 +141,13 @@ impl Report {
                 self.runs,
                 in_words(self.after),
                 self.seconds_dynamic
+            ));
+        }
+        if !self.pending_known {
+            line(format_args!(
+                "the trace does not tell what threads were about to do at its end: who waited \
+                 there may not wait any more, and preemptions of those who did nothing more \
+                 are not counted"
             ));
         }
         line(format_args!("written to {}", path.display()));

@@ -3,6 +3,7 @@
 
 use super::filter::Naming;
 use crate::outcome::Failure;
+use bohr_event::control::Step;
 use bohr_event::{Operation, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_explore::Spot;
 use bohr_trace::{Labels, Table, Trace};
@@ -30,6 +31,15 @@ pub fn threads(trace: &Trace<'_>) -> Result<Vec<ThreadPath>, Failure> {
         }
     }
     Ok(threads)
+}
+
+/// What the threads of a trace were about to do at its end, if it tells.
+pub fn pending(trace: &Trace<'_>) -> Result<Option<Vec<Step>>, Failure> {
+    let pending = |table| match table {
+        Table::Pending(steps) => Some(steps),
+        _ => None,
+    };
+    Ok(trace.tables()?.into_iter().filter_map(pending).next_back())
 }
 
 /// The names that a trace carries.
