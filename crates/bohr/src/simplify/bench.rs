@@ -91,7 +91,7 @@ impl<'b, 't> Bench<'b, 't> {
         seed: u64,
         search: Option<&mut dyn Search>,
     ) -> Result<Option<Failing>, Failure> {
-        self.bar.set_position(self.trials.runs());
+        self.tick()?;
         let trial = self.trials.run(plan, seed)?;
         if let Some(search) = search {
             search.learn(&trial.learnt);
@@ -114,6 +114,15 @@ impl<'b, 't> Bench<'b, 't> {
             keeper.see(&failing, self.trials.atlas())?;
         }
         Ok(Some(failing))
+    }
+
+    /// Before each experiment: shows how many there were, and writes what waits for it.
+    fn tick(&mut self) -> Result<(), Failure> {
+        self.bar.set_position(self.trials.runs());
+        match &mut self.keeper {
+            Some(keeper) => keeper.catch_up(self.trials.atlas()),
+            None => Ok(()),
+        }
     }
 
     /// Looks, a few times each, for the same failure with hardly any preemption:
@@ -169,7 +178,7 @@ impl<'b, 't> Bench<'b, 't> {
         moments: &[Moment],
         seeds: Range<u64>,
     ) -> Result<Option<Failing>, Failure> {
-        self.bar.set_position(self.trials.runs());
+        self.tick()?;
         let plan = Plan::new(Rule::Seldom {
             preemptions: preemptions as u32,
             moments: moments.to_vec(),

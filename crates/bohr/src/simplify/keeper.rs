@@ -17,7 +17,16 @@ const PAUSE: u32 = 9;
 pub struct Keeper<'k> {
     bug: &'k Bug,
     path: &'k Path,
+    turn: Turn,
+}
+
+/// What is to be written, and when.
+struct Turn {
+    /// What the file holds, or is about to, costs this.
     least: Cost,
+    /// The best that was seen and is not written yet.
+    waiting: Option<Failing>,
+    /// Nothing is written before.
     next: Instant,
 }
 
@@ -27,21 +36,47 @@ impl<'k> Keeper<'k> {
         Keeper {
             bug,
             path,
-            least,
-            next: Instant::now(),
+            turn: Turn {
+                least,
+                waiting: None,
+                next: Instant::now(),
+            },
         }
     }
 
-    /// Writes a schedule if it is better than what the file holds.
+    /// Takes a schedule if it is better than what the file holds; it is written now
+    /// or soon.
     pub fn see(&mut self, failing: &Failing, atlas: &Atlas) -> Result<(), Failure> {
+        self.turn.see(failing);
+        self.catch_up(atlas)
+    }
+
+    /// Writes what has waited long enough.
+    pub fn catch_up(&mut self, atlas: &Atlas) -> Result<(), Failure> {
         let begun = Instant::now();
-        if failing.cost >= self.least || begun < self.next {
-            return Ok(());
+        if let Some(failing) = self.turn.due(begun) {
+            write(self.bug, &failing.schedule, atlas, self.path)?;
+            self.turn.written(begun, begun.elapsed());
         }
-        self.least = failing.cost;
-        write(self.bug, &failing.schedule, atlas, self.path)?;
-        self.next = begun + PAUSE * begun.elapsed().max(Duration::from_micros(1));
         Ok(())
+    }
+}
+
+impl Turn {
+    fn see(&mut self, failing: &Failing) {
+        if failing.cost < self.least {
+            self.least = failing.cost;
+            self.waiting = Some(failing.clone());
+        }
+    }
+
+    /// What is to be written now.
+    fn due(&mut self, now: Instant) -> Option<Failing> {
+        self.waiting.take_if(|_| now >= self.next)
+    }
+
+    fn written(&mut self, begun: Instant, took: Duration) {
+        self.next = begun + PAUSE * took.max(Duration::from_micros(1));
     }
 }
 
@@ -61,4 +96,37 @@ pub fn write(
         path: path.to_path_buf(),
         source,
     })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_too_soon_is_written_later() {
+        let start = Instant::now();
+        let after = |milliseconds| start + Duration::from_millis(milliseconds);
+        let run = |switches| Failing {
+            schedule: Schedule::default(),
+            cost: Cost {
+                preemptive: 1,
+                switches,
+            },
+        };
+        let mut turn = Turn {
+            least: run(9).cost,
+            waiting: None,
+            next: start,
+        };
+        turn.see(&run(9));
+        assert_eq!(turn.due(start), None, "the file is as good");
+        turn.see(&run(8));
+        assert_eq!(turn.due(start), Some(run(8)));
+        turn.written(start, Duration::from_millis(10));
+        turn.see(&run(6));
+        turn.see(&run(7));
+        assert_eq!(turn.due(after(80)), None, "the last one was just written");
+        assert_eq!(turn.due(after(90)), Some(run(6)), "the best of those since");
+        assert_eq!(turn.due(after(90)), None);
+    }
 }
