@@ -155,6 +155,27 @@ pub fn search(
     fewer_than: u64,
     keep_going: &mut dyn FnMut() -> bool,
 ) -> Option<Runs> {
+    let (runs, is_whole) = advance(graph, width, seed, fewer_than, keep_going);
+    is_whole.then_some(runs)
+}
+
+/// Takes the most promising step again and again; the runs up to the end, or as many
+/// as were found when `keep_going` said no, and whether that is all.
+///
+/// # Panics
+/// If the graph has a cycle, which the graph of a trace has not.
+pub fn first(graph: &Graph, keep_going: &mut dyn FnMut() -> bool) -> (Runs, bool) {
+    advance(graph, 1, 0, u64::MAX, keep_going)
+}
+
+/// The best runs so far, and whether they reach the end.
+fn advance(
+    graph: &Graph,
+    width: usize,
+    seed: u64,
+    fewer_than: u64,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> (Runs, bool) {
     let mut beam = vec![State::first(graph)];
     let mut levels: Vec<Vec<(u32, Chain)>> = Vec::new();
     let mut candidates = Vec::new();
@@ -162,7 +183,7 @@ pub fn search(
     let mut known = HashSet::new();
     while beam[0].nodes < graph.nodes() {
         if !keep_going() {
-            return None;
+            return (backwards(&levels), false);
         }
         candidates.clear();
         for (parent, state) in (0..).zip(&beam) {
@@ -171,7 +192,7 @@ pub fn search(
         assert!(!candidates.is_empty(), "the graph of a trace has no cycle");
         rank(&mut candidates, seed);
         if levels.len() as u64 + 1 + candidates[0].bound >= fewer_than {
-            return None;
+            return (Runs::new(), false);
         }
         known.clear();
         candidates.retain(|candidate| known.len() < width && known.insert(candidate.tag));
@@ -187,7 +208,7 @@ pub fn search(
         );
         beam = next;
     }
-    Some(backwards(&levels))
+    (backwards(&levels), true)
 }
 
 /// Finished states first, then the most promising.

@@ -121,15 +121,17 @@ pub fn simplify(
     Ok(Simplified { order, report })
 }
 
-/// The best runs that could be found, and whether none are better.
+/// The best runs that could be found, and whether none are better. They end early if
+/// there was no time for a single order.
 fn search(
     graph: &Graph,
     options: &Options,
     keep_going: &mut dyn FnMut() -> bool,
 ) -> (beam::Runs, bool) {
-    // The first beam always reaches the end: there has to be a result.
-    let first = beam::search(graph, 1, 0, u64::MAX, &mut || true);
-    let mut best = first.expect("a search without limit ends with an order");
+    let (mut best, is_whole) = beam::first(graph, keep_going);
+    if !is_whole {
+        return (best, false);
+    }
     let fewest = graph.fewest_switches();
     let proven = |runs: &beam::Runs| runs.len() as u64 <= fewest + 1;
     if proven(&best) {
@@ -159,7 +161,9 @@ fn search(
     (best, optimal)
 }
 
-/// Runs of nodes as an order of events.
+/// Runs of nodes as an order of events. What they leave out comes behind them, in the
+/// order in which it happened: all that it depends on is either before it there, or in
+/// the runs.
 fn order(graph: &Graph, chains: &Chains, runs: &[Chain]) -> Order {
     let mut order = Order::default();
     let mut done = vec![0; graph.chains()];
@@ -170,6 +174,18 @@ fn order(graph: &Graph, chains: &Chains, runs: &[Chain]) -> Order {
         let events = graph.events_before(chain, end) - graph.events_before(chain, start);
         if events > 0 {
             order.push(chains.threads[chain.position()], u64::from(events));
+        }
+    }
+    let taken = |chain: &Chain| graph.events_before(*chain, done[chain.position()]);
+    let mut taken: Vec<u32> = (0..)
+        .map(Chain)
+        .take(done.len())
+        .map(|chain| taken(&chain))
+        .collect();
+    for &chain in &chains.of {
+        match taken[chain.position()].checked_sub(1) {
+            Some(left) => taken[chain.position()] = left,
+            None => order.push(chains.threads[chain.position()], 1),
         }
     }
     order

@@ -5,7 +5,7 @@ mod language;
 
 use bohr_reduce::footprint::Footprints;
 use bohr_reduce::graph::Graph;
-use bohr_reduce::{Execution, Options, Simplified, merge, simplify};
+use bohr_reduce::{Execution, Options, Order, Simplified, merge, simplify};
 use language::{Interpreter, Program, execute, picks, programs};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -97,6 +97,9 @@ proptest! {
         let mut left = patience;
         let options = Options { exact_states: 0, ..Options::default() };
         let simplified = simplify(execution, &options, &mut || { left = left.saturating_sub(1); left > 0 }).unwrap();
+        if patience <= 1 {
+            prop_assert_eq!(&simplified.order, &Order::of(&steps), "there was no time for anything");
+        }
         prop_assert_eq!(replay(&program, &simplified), outcome);
     }
 }

@@ -2,6 +2,7 @@
 //! and what to try next.
 
 use bohr_event::Diagnosis;
+use bohr_explore::ExploreError;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -11,6 +12,15 @@ pub type Outcome = Result<ExitCode, Failure>;
 /// Any crate's error.
 #[derive(Debug)]
 pub struct Failure(Box<dyn Diagnosis>);
+
+impl Failure {
+    /// Whether somebody, or the clock, asked for the end.
+    pub fn is_interruption(&self) -> bool {
+        let error: &(dyn Error + 'static) = self.0.as_ref();
+        let error = error.downcast_ref::<ExploreError>();
+        error.is_some_and(ExploreError::is_interruption)
+    }
+}
 
 impl<E: Diagnosis + 'static> From<E> for Failure {
     fn from(error: E) -> Failure {

@@ -3,6 +3,7 @@
 mod bench;
 mod file;
 mod keeper;
+mod patience;
 mod report;
 mod values;
 
@@ -18,7 +19,9 @@ use bohr_explore::{ExploreError, Trials, Valued};
 use bohr_reduce::{Execution, Failing, Options, SimplifyError, cost, dynamic, simplify};
 use bohr_schedule::Plan;
 use bohr_schedule::search::DepthFirst;
+use indicatif::ProgressBar;
 use keeper::Keeper;
+use patience::{Patience, until};
 use report::Report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -80,11 +83,37 @@ pub fn run(args: &Args) -> Outcome {
         return file::run(args);
     }
     let (bug, subject) = args.subject.load()?;
-    // An interruption ends the search, not the run that is under way: what was
-    // found so far is kept.
-    let mut trials = Trials::start(&subject, &bug, &|| true)?;
+    let patience = Patience::default();
+    let waits = || patience.lasts();
+    let mut trials = Trials::start(&subject, &bug, &waits)?;
     let mut work = Work::begin(&bug, &mut trials)?;
     let path = args.output.as_ref().unwrap_or(&args.subject.bug);
+    let taken = take_steps(args, &mut work, path, &patience);
+    let nothing_done = work.report.static_refused.is_some() && args.dynamic_step == Switch::Off;
+    if !nothing_done {
+        // Whatever went wrong, what was found before it is not lost.
+        work.save(path)?;
+    }
+    match taken {
+        // Nobody wanted to wait for a run of the program any longer.
+        Err(failure) if failure.is_interruption() => {}
+        taken => taken?,
+    }
+    work.report.interrupted = interruption().load(Ordering::Relaxed);
+    match args.subject.json {
+        true => println!("{}", work.report.as_json(path)),
+        false => print!("{}", work.report.as_text(path)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Both steps, or the one that is wanted.
+fn take_steps(
+    args: &Args,
+    work: &mut Work<'_, '_>,
+    path: &Path,
+    patience: &Patience,
+) -> Result<(), Failure> {
     if args.static_step == Switch::On {
         let refusal = work.reorder(args.time)?;
         match (refusal, args.dynamic_step) {
@@ -93,16 +122,10 @@ pub fn run(args: &Args) -> Outcome {
         }
     }
     if args.dynamic_step == Switch::On {
-        let experiments = work.experiment(args.time, Some(path));
-        // Whatever went wrong, what was found before it is not lost.
-        work.save(path)?;
-        experiments?;
+        patience.end_after(args.time);
+        work.experiment(args.time, Some(path))?;
     }
-    match args.subject.json {
-        true => println!("{}", work.report.as_json(path)),
-        false => print!("{}", work.report.as_text(path)),
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A bug on its way to its simplest schedule.
@@ -119,12 +142,6 @@ pub struct Work<'w, 't> {
 
 fn execution(recorded: &Recorded) -> Execution<'_> {
     Execution::recorded(recorded)
-}
-
-/// Whether there is time left and nobody wants the end.
-fn until(deadline: Instant) -> impl Fn() -> bool {
-    let interrupted = interruption();
-    move || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline
 }
 
 impl<'w, 't> Work<'w, 't> {
@@ -222,10 +239,25 @@ impl<'w, 't> Work<'w, 't> {
     /// Whatever is better than what `path` holds is written there.
     pub fn experiment(&mut self, time: Duration, path: Option<&Path>) -> Result<(), Failure> {
         let started = Instant::now();
+        let bar = counter("schedules tried");
+        let searched = self.search(started, time, path, &bar);
+        bar.finish_and_clear();
+        self.report.seconds_dynamic = started.elapsed().as_secs_f64();
+        self.report.fewest_preemptions = searched?;
+        Ok(())
+    }
+
+    /// Whether no schedule has fewer preemptions than the best that was found.
+    fn search(
+        &mut self,
+        started: Instant,
+        time: Duration,
+        path: Option<&Path>,
+        bar: &ProgressBar,
+    ) -> Result<bool, Failure> {
         let mut keeper = path.map(|path| Keeper::new(self.bug, path, self.best.cost));
         let go_on = until(started + time);
-        let bar = counter("schedules tried");
-        let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, &bar, keeper.as_mut());
+        let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, bar, keeper.as_mut());
         bench.leap(&mut self.best)?;
         dynamic::improve(&mut self.best, &mut bench)?;
         // Small programs are searched through at once; for others, chance is the
@@ -237,10 +269,7 @@ impl<'w, 't> Work<'w, 't> {
             bench.sample_below(&mut self.best, &share(2))?;
             is_fewest = bench.search_below(&mut self.best, &mut search, &go_on)?;
         }
-        self.report.fewest_preemptions = is_fewest;
-        self.report.seconds_dynamic = started.elapsed().as_secs_f64();
-        bar.finish_and_clear();
-        Ok(())
+        Ok(is_fewest)
     }
 
     /// The best schedule so far.

@@ -1,8 +1,10 @@
 //! A bare trace, without its program: its events in another order, in a file of
 //! their own.
 
+use super::Args;
+use super::patience::until;
 use super::report::{self, Report};
-use super::{Args, until};
+use crate::control::interruption;
 use crate::outcome::{Failure, Outcome};
 use crate::trace;
 use bohr_event::control::Step;
@@ -11,6 +13,7 @@ use bohr_reduce::{Execution, Options, cost, simplify};
 use bohr_trace::{Completeness, Note, Record, Trace, Writer, append_table, pack};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Simplifies the trace in a file and writes the result beside it.
@@ -52,6 +55,7 @@ pub fn run(args: &Args) -> Outcome {
         verified: simplified.report.verified,
         is_trace: true,
         pending_known: pending.is_some(),
+        interrupted: interruption().load(Ordering::Relaxed),
         seconds_static: started.elapsed().as_secs_f64(),
         ..Report::default()
     };

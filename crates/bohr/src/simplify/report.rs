@@ -32,6 +32,8 @@ pub struct Report {
     /// Whether all schedules with fewer preemptions were tried.
     pub fewest_preemptions: bool,
     pub runs: u64,
+    /// Whether somebody ended it.
+    pub interrupted: bool,
     /// Whether it was a bare trace, without a program to run.
     pub is_trace: bool,
     /// Whether it is known what threads were about to do at the end.
@@ -92,6 +94,7 @@ impl Report {
             "seconds_static": self.seconds_static,
             "seconds_dynamic": self.seconds_dynamic,
             "runs": self.runs,
+            "interrupted": self.interrupted,
             "verified": self.verified,
             "pending_known": self.pending_known,
             (if self.is_trace { "trace_file" } else { "bug_file" }): path,
@@ -142,6 +145,9 @@ impl Report {
                 in_words(self.after),
                 self.seconds_dynamic
             ));
+        }
+        if self.interrupted {
+            line(format_args!("interrupted: this is the best until then"));
         }
         if !self.pending_known {
             line(format_args!(
