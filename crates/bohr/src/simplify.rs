@@ -13,7 +13,7 @@ use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};
 use crate::trace;
 use bohr_event::control::Recorded;
-use bohr_event::{PlaceNumber, Schedule};
+use bohr_event::{Diagnosis, Fault, PlaceNumber, Schedule};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Trials, Valued};
 use bohr_reduce::{Execution, Failing, Options, SimplifyError, cost, dynamic, simplify};
@@ -62,6 +62,8 @@ pub struct Args {
         long = "static",
         value_enum,
         default_value = "on",
+        default_missing_value = "on",
+        num_args = 0..=1,
         value_name = "SWITCH"
     )]
     static_step: Switch,
@@ -70,6 +72,8 @@ pub struct Args {
         long = "dynamic",
         value_enum,
         default_value = "on",
+        default_missing_value = "on",
+        num_args = 0..=1,
         value_name = "SWITCH"
     )]
     dynamic_step: Switch,
@@ -78,9 +82,39 @@ pub struct Args {
     time: Duration,
 }
 
+/// What cannot be asked for.
+#[derive(Debug, thiserror::Error)]
+enum SimplifyArgsError {
+    /// Neither of both steps.
+    #[error("--static off and --dynamic off leave nothing to do")]
+    NothingToDo,
+    /// A trace has no program to run.
+    #[error("a bare trace can only be reordered, and --static off forbids that")]
+    NoProgram,
+}
+
+impl Diagnosis for SimplifyArgsError {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(String::from(match self {
+            SimplifyArgsError::NothingToDo => "leave out one of them",
+            SimplifyArgsError::NoProgram => {
+                "name the bug file, whose program can be run, or leave out --static off"
+            }
+        }))
+    }
+}
+
 pub fn run(args: &Args) -> Outcome {
-    if trace::is_trace(&args.subject.bug) {
-        return file::run(args);
+    let is_trace = trace::is_trace(&args.subject.bug);
+    match (args.static_step, args.dynamic_step) {
+        (Switch::Off, _) if is_trace => return Err(SimplifyArgsError::NoProgram.into()),
+        (Switch::Off, Switch::Off) => return Err(SimplifyArgsError::NothingToDo.into()),
+        _ if is_trace => return file::run(args),
+        _ => {}
     }
     let (bug, subject) = args.subject.load()?;
     let patience = Patience::default();

@@ -68,6 +68,43 @@ fn each_step_can_be_left_out_and_the_original_kept() {
     folder.bohr(&["replay", "simple.bohr"]).expect(0);
 }
 
+#[test]
+fn what_cannot_be_is_refused_and_a_switch_alone_means_on() {
+    let folder = lost_update();
+    let words = ["simplify", "program.bohr", "-o", "new.bohr"];
+    let off = ["--static", "off", "--dynamic", "off"];
+    let refusal = folder.bohr(&[&words[..], &off].concat()).expect(2);
+    assert!(refusal.messages().contains("nothing to do"), "{refusal}");
+    assert!(!folder.path("new.bohr").exists());
+    let words = [
+        "trace",
+        "program.bohr",
+        "--export",
+        "trace",
+        "-o",
+        "run.trace",
+    ];
+    folder.bohr(&words).expect(0);
+    let words = ["simplify", "run.trace", "--static", "off"];
+    let refusal = folder.bohr(&words).expect(2);
+    assert!(
+        refusal.messages().contains("only be reordered"),
+        "{refusal}"
+    );
+    assert!(!folder.path("run.simple.trace").exists());
+    let words = [
+        "simplify",
+        "program.bohr",
+        "--json",
+        "--static",
+        "off",
+        "--dynamic",
+    ];
+    let told = folder.bohr(&words).expect(0).json();
+    assert_eq!(told["preemptive_after"], json!(1));
+    assert_eq!(told["seconds_static"], json!(0.0));
+}
+
 /// Whoever calls again with less patience loses nothing.
 #[test]
 fn a_second_call_makes_nothing_worse() {

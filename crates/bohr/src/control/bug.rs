@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// a bug with its own program asks for.
 #[derive(clap::Args)]
 pub struct BugArgs {
-    /// A bug file, as `bohr hunt` writes it.
+    /// A bug file, as `bohr hunt` writes it; `simplify` and `trace` also take a trace file.
     pub bug: PathBuf,
     /// The program, if it is not where it was.
     #[arg(long, value_name = "FILE")]

@@ -158,9 +158,19 @@ impl Report {
         }
         line(format_args!("written to {}", path.display()));
         if !self.is_trace {
-            line(format_args!("next: bohr explain {}", path.display()));
+            line(format_args!("next: bohr explain {}", as_word(path)));
         }
         text
+    }
+}
+
+/// A path as a shell takes it for one word.
+pub fn as_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%=~".contains(letter);
+    match text.starts_with('~') || !text.chars().all(plain) {
+        true => format!("'{}'", text.replace('\'', "'\\''")),
+        false => text.into_owned(),
     }
 }
 
@@ -170,4 +180,18 @@ fn in_words(cost: Cost) -> String {
         "{} switch{s}, {} of them preemptive",
         cost.switches, cost.preemptive
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_can_be_copied() {
+        let word = |path: &str| as_word(Path::new(path));
+        assert_eq!(word("/tmp/a-b/cache.bohr"), "/tmp/a-b/cache.bohr");
+        assert_eq!(word("my bug.bohr"), "'my bug.bohr'");
+        assert_eq!(word("it's"), r"'it'\''s'");
+        assert_eq!(word("$HOME"), "'$HOME'");
+    }
 }
