@@ -42,6 +42,8 @@ pub struct Report {
 /// One thread at the moment of failure.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Stack {
+    /// What it was doing: `failed`, or what it waits for, or was about to do.
+    pub doing: String,
     /// Function and file:line of each frame, innermost first.
     pub stack: Vec<String>,
 }
@@ -182,7 +184,8 @@ pub(crate) fn expected_kind(exhibit: &Exhibit) -> String {
 /// deadlock, or all of the alternatives of any other failure.
 fn unseen_site(exhibit: &Exhibit, report: &Report) -> Option<String> {
     let failure = &exhibit.manifest.failure;
-    // A wrong exit code has no place: the program has ended in good order.
+    // A wrong exit code has no place: the program has ended in good order, and no
+    // thread is left whose stack could be asked.
     if matches!(failure.kind, FailureKind::Exit { .. }) {
         return None;
     }
@@ -198,8 +201,20 @@ fn unseen_site(exhibit: &Exhibit, report: &Report) -> Option<String> {
     }
 }
 
-/// Whether the message or a frame of a stack names the site's line. Where the
-/// compiler has joined the ends of several branches there is none, and the
+/// Whether a thread is part of the failure: it failed, it is one of those that wait,
+/// or it made one of the two accesses of a data race. Any other may stand at the
+/// same place by chance.
+fn takes_part(kind: &FailureKind, stack: &Stack) -> bool {
+    match kind {
+        FailureKind::Deadlock => stack.doing.starts_with("waits"),
+        // The report has no others.
+        FailureKind::DataRace => true,
+        _ => stack.doing == "failed",
+    }
+}
+
+/// Whether the message or a frame of a thread that takes part names the site's line.
+/// Where the compiler has joined the ends of several branches there is none, and the
 /// function has to do.
 fn sees(exhibit: &Exhibit, report: &Report, site: &Site) -> bool {
     let Ok(line) = exhibit.source.line_of(&site.marker) else {
@@ -209,6 +224,7 @@ fn sees(exhibit: &Exhibit, report: &Report, site: &Site) -> bool {
     let place = format!("{source}:{line}");
     let stacks = report.stacks.iter().flatten();
     stacks
+        .filter(|stack| takes_part(&exhibit.manifest.failure.kind, stack))
         .flat_map(|stack| &stack.stack)
         .chain(&report.message)
         .any(|words| names(words, &place) || words.ends_with(&site.function))
@@ -228,11 +244,20 @@ mod tests {
     use crate::named;
 
     fn report(kind: &str, frames: &[&str]) -> Report {
+        let doing = match kind {
+            "deadlock" => "waits to take a lock, held by 0:2",
+            _ => "failed",
+        };
+        standing(kind, doing, frames)
+    }
+
+    fn standing(kind: &str, doing: &str, frames: &[&str]) -> Report {
         Report {
             found: true,
             kind: Some(kind.to_string()),
             reproduced: Some(true),
             stacks: Some(vec![Stack {
+                doing: doing.to_string(),
                 stack: frames.iter().map(ToString::to_string).collect(),
             }]),
             ..Report::default()
@@ -261,6 +286,20 @@ mod tests {
         ] {
             assert!(judge(&account, &wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    /// Whoever stands at the place and has not failed there proves nothing.
+    #[test]
+    fn only_threads_that_take_part_count() {
+        let account = named("account").unwrap();
+        let here = frame(&account, "not-overdrawn");
+        let bystander = standing("assertion", "was about to take a lock", &[&here]);
+        assert!(judge(&account, &bystander).is_err());
+        let factory = named("client-factory").unwrap();
+        let places = ["list-second", "factory-second"].map(|marker| frame(&factory, marker));
+        let frames = places.each_ref().map(String::as_str);
+        let running = standing("deadlock", "was about to take a lock", &frames);
+        assert!(judge(&factory, &running).is_err());
     }
 
     #[test]

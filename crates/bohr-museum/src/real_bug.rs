@@ -203,6 +203,7 @@ mod tests {
             kind: Some(kind.to_string()),
             reproduced: Some(true),
             stacks: Some(vec![Stack {
+                doing: "failed".to_string(),
                 stack: functions.iter().map(ToString::to_string).collect(),
             }]),
             ..Report::default()
