@@ -60,7 +60,7 @@ pub struct Footnote {
 }
 
 /// One printed figure. Text stands for what is no plain number: a size with its
-/// unit, or "-" where the paper prints nothing.
+/// unit, a figure that ends in a nought, or "-" where the paper prints nothing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -217,6 +217,29 @@ mod tests {
         assert_eq!(text("448B"), Some(448.0));
         assert_eq!(text("-"), None);
         assert_eq!(Cell::Integer(5).number(), Some(5.0));
+    }
+
+    /// A number loses the noughts at its end, and with them how exact it is.
+    #[test]
+    fn figures_stand_as_they_are_printed() {
+        let file = read(&root().join("eval/papers.toml")).unwrap();
+        let rows = file.lines().filter(|line| line.starts_with("    ["));
+        for row in rows {
+            // What is quoted lies between every other pair of quotation marks.
+            let plain = row.split('"').step_by(2);
+            let figures = plain.flat_map(|part| part.split([',', '[', ']', ' ']));
+            for figure in figures {
+                let is_cut = figure.contains('.') && figure.ends_with('0');
+                assert!(!is_cut, "{figure} has to be quoted in {row}");
+            }
+        }
+        let papers = Papers::load().unwrap();
+        let table = papers.table("lean", "5").unwrap();
+        let cell = table.cell("Tsp", "ER %").unwrap();
+        assert_eq!(
+            (cell.to_string().as_str(), cell.number()),
+            ("0.0", Some(0.0))
+        );
     }
 
     /// The places where the papers contradict themselves carry a footnote.
