@@ -76,9 +76,10 @@ int main(int argc, char **argv)
 
     pthread_t producers[pairs], consumers[pairs];
     long sums[pairs];
+    for (long i = 0; i < pairs; i++)
+        pthread_create(&producers[i], NULL, produce, NULL);
     for (long i = 0; i < pairs; i++) {
         sums[i] = 0;
-        pthread_create(&producers[i], NULL, produce, NULL);
         pthread_create(&consumers[i], NULL, consume, &sums[i]);
     }
     long sum = 0;

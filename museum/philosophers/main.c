@@ -37,6 +37,10 @@ int main(int argc, char **argv)
 {
     long philosophers = argc > 1 ? atol(argv[1]) : 5;
     meals = argc > 2 ? atol(argv[2]) : 2;
+    if (philosophers < 2) {
+        fprintf(stderr, "one philosopher alone has but one fork\n");
+        return 2;
+    }
 
     struct fork forks[philosophers];
     struct seat seats[philosophers];

@@ -60,9 +60,9 @@ int main(int argc, char **argv)
 
     pthread_t threads[inspectors + 2];
     pthread_create(&threads[0], NULL, raise_limit, NULL);
-    pthread_create(&threads[1], NULL, raise_target, NULL);
     for (long i = 0; i < inspectors; i++)
-        pthread_create(&threads[i + 2], NULL, inspect, NULL);
+        pthread_create(&threads[i + 1], NULL, inspect, NULL);
+    pthread_create(&threads[inspectors + 1], NULL, raise_target, NULL);
     for (long i = 0; i < inspectors + 2; i++)
         pthread_join(threads[i], NULL);
     printf("%ld degrees, limit %ld\n", atomic_load(&target), atomic_load(&limit));

@@ -15,6 +15,9 @@ pub struct Exhibit {
     pub source: Source,
 }
 
+/// A folder of the museum by name: its exhibit, or what is wrong with it.
+pub type Folder = (String, Result<Exhibit, Error>);
+
 /// The root of the project.
 #[must_use]
 pub fn root() -> PathBuf {
@@ -35,17 +38,34 @@ pub fn museum() -> PathBuf {
 /// # Errors
 /// If a folder cannot be read or a manifest has not the right form.
 pub fn all() -> Result<Vec<Exhibit>, Error> {
-    let museum = museum();
-    let entries = fs::read_dir(&museum).map_err(|cause| Error::File {
-        path: museum.clone(),
+    let each = each()?;
+    each.into_iter().map(|(_, exhibit)| exhibit).collect()
+}
+
+/// Every folder of the museum by name, with its exhibit or with what is wrong with
+/// it: one that is damaged is no reason to leave out the others.
+///
+/// # Errors
+/// If there is no museum.
+pub fn each() -> Result<Vec<Folder>, Error> {
+    each_in(&museum())
+}
+
+fn each_in(museum: &Path) -> Result<Vec<Folder>, Error> {
+    let entries = fs::read_dir(museum).map_err(|cause| Error::File {
+        path: museum.to_path_buf(),
         cause,
     })?;
     let mut folders: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.join("exhibit.toml").exists())
+        .filter(|path| path.is_dir())
         .collect();
     folders.sort();
-    folders.iter().map(|folder| open(folder)).collect()
+    let named = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default();
+        (name.to_string_lossy().into_owned(), open(folder))
+    };
+    Ok(folders.iter().map(named).collect())
 }
 
 /// The exhibit with this name.
@@ -54,7 +74,7 @@ pub fn all() -> Result<Vec<Exhibit>, Error> {
 /// If there is none, or its manifest has not the right form.
 pub fn named(name: &str) -> Result<Exhibit, Error> {
     let folder = museum().join(name);
-    if !folder.join("exhibit.toml").exists() {
+    if name.is_empty() || !folder.is_dir() {
         return Err(Error::Unknown {
             name: name.to_string(),
         });
@@ -193,6 +213,35 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_damaged_exhibit_leaves_the_others() {
+        let museum = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let folder = museum.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            folder
+        };
+        let account = named("account").unwrap();
+        let manifest = account.manifest_path();
+        let whole = folder("whole");
+        fs::copy(&manifest, whole.join("exhibit.toml")).unwrap();
+        fs::copy(account.source_path(), whole.join("main.c")).unwrap();
+        fs::copy(&manifest, folder("sourceless").join("exhibit.toml")).unwrap();
+        fs::write(folder("damaged").join("exhibit.toml"), "name = ").unwrap();
+        folder("empty");
+        let each = each_in(museum.path()).unwrap();
+        let told: Vec<(&str, bool)> = { each.iter() }
+            .map(|(name, exhibit)| (&name[..], exhibit.is_ok()))
+            .collect();
+        let expected = [
+            ("damaged", false),
+            ("empty", false),
+            ("sourceless", false),
+            ("whole", true),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod tour;
 
 pub use compile::{Compilers, Variant, compile};
 pub use error::Error;
-pub use exhibit::{Exhibit, all, museum, named, root};
+pub use exhibit::{Exhibit, Folder, all, each, museum, named, root};
 pub use explain::{Explanation, Finding, Moment, explain, unnamed};
 pub use hunt::{Hunting, Report, Stack, hunt, judge, judge_twin};
 pub use machine::facts as machine_facts;
@@ -45,7 +45,7 @@ pub use manifest::{
     Alternatives, Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum,
     Mirror, Native, RecordedSize, Site,
 };
-pub use measure::{fingerprint, fingerprint_of_files, measure, record};
+pub use measure::{FEWEST_RUNS, Rate, fingerprint, fingerprint_of_files, measure, record};
 pub use native::{Outcome, Run, run_once};
 pub use papers::{Cell, Footnote, Paper, Papers, Table};
 pub use real_bug::{RealBug, Showing, real_bugs, real_bugs_folder};

@@ -19,6 +19,16 @@ pub fn facts() -> String {
     format!("{model}, {count} processors, Linux {}", kernel.trim())
 }
 
+/// Processes that want a processor, in the mean of the last minute.
+pub fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load_of(&text).unwrap_or(f64::NAN)
+}
+
+fn load_of(text: &str) -> Option<f64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// The first line that a compiler says about its version.
 pub fn version(compiler: &[String]) -> String {
     let (program, arguments) = compiler.split_first().expect("a compiler has a name");
@@ -62,6 +72,13 @@ mod tests {
         assert_eq!(ticks_if_asleep(stat), Some(42));
         assert_eq!(ticks_if_asleep(&stat.replace(") S", ") R")), None);
         assert_eq!(ticks_if_asleep("77 (a) S 1"), None);
+    }
+
+    #[test]
+    fn the_load_is_the_first_of_the_numbers() {
+        assert_eq!(load_of("5.27 6.80 6.14 3/211 31816\n"), Some(5.27));
+        assert_eq!(load_of(""), None);
+        assert!(load() >= 0.0);
     }
 
     #[test]

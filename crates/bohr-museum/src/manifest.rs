@@ -162,7 +162,7 @@ pub struct Mirror {
 pub struct Arguments {
     /// What each argument counts; the first is the number of threads.
     pub meaning: Vec<String>,
-    /// About a hundred shared-memory events.
+    /// About a hundred shared-memory events, and no more than the default.
     pub small: Vec<u64>,
     /// What the figures are made with unless they say otherwise.
     pub default: Vec<u64>,
@@ -280,6 +280,10 @@ pub struct Native {
     pub median_milliseconds: f64,
     /// What it was measured on.
     pub machine: String,
+    /// How busy that was before and after: processes that wanted a processor, in the
+    /// mean of a minute. A rate of a busy machine is another than that of a quiet one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<[f64; 2]>,
     /// What it was compiled with.
     pub compiler: String,
     /// Hash of the sources, so that a changed program is not taken for measured.

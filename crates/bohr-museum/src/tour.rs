@@ -33,7 +33,6 @@ pub fn table(exhibits: &[Exhibit]) -> String {
     );
     for exhibit in exhibits {
         let manifest = &exhibit.manifest;
-        let native = manifest.native.as_ref();
         writeln!(
             table,
             "| [{name}]({name}/{source}) ({language}) | {title} | {class} | {kind} | {threads} | {preemptions} | {native} |",
@@ -45,10 +44,7 @@ pub fn table(exhibits: &[Exhibit]) -> String {
             kind = expected_kind(exhibit),
             threads = manifest.minimum.threads,
             preemptions = manifest.minimum.preemptions,
-            native = native.map_or("not measured".to_string(), |native| format!(
-                "{:.0} ‰",
-                native.per_thousand()
-            )),
+            native = exhibit.rate(),
         )
         .expect("a string takes all");
     }
