@@ -6,22 +6,20 @@ mod debian;
 mod explain;
 mod hunt;
 mod races;
+mod sizes;
 
 pub use explain::run as explain_exhibits;
 pub use hunt::{build_bohr, hunt};
 
 use crate::{Command, shell};
-use bohr_museum::{Compilers, Error, Exhibit, Variant};
+use bohr_museum::{Compilers, Error, Exhibit, FEWEST_RUNS, Variant};
 use std::fs;
 
 pub const COMMAND: Command = Command {
     name: "museum",
-    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | explain [--seconds N] | races [--seconds N] | debian [--seeds N] | tour, then names (default: all)",
+    about: "list | build | measure [--runs N] | hunt [--seconds N] [--replays N] | explain [--seconds N] | races [--seconds N] | sizes | debian [--seeds N] | tour, then names (default: all)",
     run,
 };
-
-/// Runs per exhibit, unless `--runs` says otherwise.
-const RUNS: u32 = 1000;
 
 fn run(arguments: &[String]) -> Result<(), String> {
     let (verb, rest) = match arguments.split_first() {
@@ -35,10 +33,11 @@ fn run(arguments: &[String]) -> Result<(), String> {
         "hunt" => hunt::run(rest),
         "explain" => explain::run(rest),
         "races" => races::run(rest),
+        "sizes" => sizes::run(rest),
         "debian" => debian::run(rest),
         "tour" => tour().map_err(|error| error.to_string()),
         _ => Err(format!(
-            "there is no `museum {verb}`; try list, build, measure, hunt, explain, races, debian or tour"
+            "there is no `museum {verb}`; try list, build, measure, hunt, explain, races, sizes, debian or tour"
         )),
     }
 }
@@ -77,7 +76,7 @@ fn build(names: &[String]) -> Result<(), String> {
 /// build, does not fail as it says, or whose twin fails is an error of the
 /// whole command; the others are measured all the same.
 fn measure(arguments: &[String]) -> Result<(), String> {
-    let (runs, names) = shell::number_and_rest("--runs", RUNS, arguments)?;
+    let (runs, names) = shell::number_and_rest("--runs", FEWEST_RUNS, arguments)?;
     let mut errors = Vec::new();
     for exhibit in chosen(names)? {
         match measure_one(&exhibit, runs) {
@@ -96,11 +95,18 @@ fn measure(arguments: &[String]) -> Result<(), String> {
 
 fn measure_one(exhibit: &Exhibit, runs: u32) -> Result<String, Error> {
     let native = bohr_museum::measure(exhibit, runs)?;
-    bohr_museum::record(exhibit, &native)?;
+    let kept = match runs < FEWEST_RUNS {
+        true => "; too few to be written down",
+        false => "",
+    };
+    if kept.is_empty() {
+        bohr_museum::record(exhibit, &native)?;
+    }
     let (name, failures) = (&exhibit.manifest.name, native.failures);
     let time = native.median_milliseconds;
+    let [before, after] = native.load.unwrap_or_default();
     Ok(format!(
-        "{name:20} {failures:5} of {runs} failed, {time} ms a run"
+        "{name:20} {failures:5} of {runs} failed, {time} ms a run, load {before} to {after}{kept}"
     ))
 }
 
