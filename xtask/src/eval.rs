@@ -21,8 +21,10 @@ mod part;
 mod plots;
 mod settings;
 mod simtrace;
+mod source;
 mod statistics;
 mod tables;
+mod twin;
 
 use crate::museum::build_bohr;
 use crate::{Command, shell};
@@ -32,6 +34,7 @@ pub use kept::fingerprint_of_bohr;
 use measure::{Measured, Measuring};
 use part::Part;
 use settings::Settings;
+use source::Source;
 use std::path::Path;
 use std::time::Instant;
 
@@ -42,14 +45,17 @@ pub const COMMAND: Command = Command {
 };
 
 fn run(arguments: &[String]) -> Result<(), String> {
-    if matches!(arguments, [only, clap] if only == "--only" && clap == "clap") {
-        return clap::evaluate(&build_bohr()?);
-    }
-    if let [only, dump, names @ ..] = arguments
-        && only == "--only"
-        && dump == "dump"
-    {
-        return dump::evaluate(names);
+    // The other papers' tables have one size, and are always made anew.
+    let is_size = |word: &&String| ["--quick", "--full", "--again"].contains(&word.as_str());
+    let sizes = arguments.iter().take_while(is_size).count();
+    match &arguments[sizes..] {
+        [only, clap] if only == "--only" && clap == "clap" => {
+            return clap::evaluate(&build_bohr()?);
+        }
+        [only, dump, names @ ..] if only == "--only" && dump == "dump" => {
+            return dump::evaluate(names);
+        }
+        _ => {}
     }
     let settings = Settings::from(arguments)?;
     evaluate(&settings, &build_bohr()?)
@@ -66,15 +72,42 @@ fn evaluate(settings: &Settings, bohr: &Path) -> Result<(), String> {
     let measuring = Measuring::new(bohr, settings, &papers, &shelf);
     let exhibits = settings.exhibits()?;
     let mut results = Vec::new();
-    for (number, exhibit) in exhibits.iter().enumerate() {
+    let source = Source::of(bohr);
+    for (number, (name, exhibit)) in exhibits.iter().enumerate() {
         let place = format!("[{}/{}]", number + 1, exhibits.len());
-        results.push(one(&place, exhibit, &measuring, &shelf)?);
+        results.push(match exhibit {
+            Ok(exhibit) => one(&place, exhibit, &measuring, &shelf)?,
+            Err(error) => {
+                println!("{place} {name:18} WRONG: {error}");
+                Measured::damaged(name, error)
+            }
+        });
         // Whoever interrupts the rest has a page of what was measured.
-        save(settings, &papers, &shelf.all(settings)?)?;
+        save(settings, &source, &papers, &shelf.all(settings)?)?;
     }
-    let files = save(settings, &papers, &shelf.all(settings)?)?;
-    println!("written to {}", files.join(", "));
+    let (text, files) = save(settings, &source, &papers, &shelf.all(settings)?)?;
+    println!("\n{text}\nwritten to {}", files.join(", "));
     verdict(&results)
+}
+
+/// The exhibits that can be measured, and what is wrong with the others.
+fn whole_and_damaged() -> Result<(Vec<Exhibit>, Vec<String>), String> {
+    let mut damaged = Vec::new();
+    let mut whole = Vec::new();
+    for (name, exhibit) in settings::every_folder()? {
+        match exhibit {
+            Ok(exhibit) => whole.push(exhibit),
+            Err(error) => damaged.push(format!("{name}: {error}")),
+        }
+    }
+    Ok((whole, damaged))
+}
+
+fn none_damaged(damaged: &[String]) -> Result<(), String> {
+    match damaged.is_empty() {
+        true => Ok(()),
+        false => Err(format!("damaged exhibits\n  {}", damaged.join("\n  "))),
+    }
 }
 
 /// The parts of one exhibit that have not been measured yet, each kept as soon
@@ -100,6 +133,10 @@ fn one(
             part.name()
         );
         shelf.keep(exhibit, &measured)?;
+        // Nothing more can be said of a program that is not there.
+        if part == Part::Build && measured.errors.contains_key(part.name()) {
+            break;
+        }
         // The first parts are the hunts: what they do not find nobody can take further.
         if part.needs_a_bug() && !measured.is_found() {
             break;
@@ -108,30 +145,44 @@ fn one(
     Ok(measured)
 }
 
-/// Writes the results as data, for reading and as a page.
-fn save(settings: &Settings, papers: &Papers, results: &[Measured]) -> Result<Vec<String>, String> {
+/// Writes the results as data, for reading and as a page; what is for reading, and
+/// where all of it is.
+fn save(
+    settings: &Settings,
+    source: &Source,
+    papers: &Papers,
+    results: &[Measured],
+) -> Result<(String, Vec<String>), String> {
     let folder = shell::root().join("eval/results");
     let tables = tables::all(settings, papers, results)?;
+    let markdown = page::markdown(settings, source, &tables);
+    let data = page::json(settings, source, results);
     let contents = [
-        ("json", format!("{:#}\n", page::json(settings, results))),
-        ("md", page::markdown(settings, &tables)),
-        ("html", page::html(settings, &tables, results)),
+        ("json", format!("{data:#}\n")),
+        ("md", markdown.clone()),
+        ("html", page::html(settings, source, &tables, results)),
     ];
     let mut written = Vec::new();
     for (ending, text) in contents {
-        let path = folder.join(format!("{}.{ending}", settings.name));
+        let path = folder.join(format!("{}.{ending}", settings.stem()));
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         let shown = path.strip_prefix(shell::root()).unwrap_or(&path);
         written.push(shown.display().to_string());
     }
-    Ok(written)
+    Ok((markdown, written))
 }
 
 /// An exhibit that does not build, is not found or fails in another way than
 /// its manifest says is an error of the whole.
 fn verdict(results: &[Measured]) -> Result<(), String> {
-    let errors = tables::errors(results).rows;
-    let mut wrong: Vec<String> = errors.into_iter().map(|cells| cells.join(", ")).collect();
+    let errors = results.iter().flat_map(|measured| {
+        let told = measured.errors.iter();
+        told.map(|(part, error)| {
+            let error = error.trim_end().replace('\n', "\n      ");
+            format!("{}, {part}: {error}", measured.name)
+        })
+    });
+    let mut wrong: Vec<String> = errors.collect();
     wrong.extend(bounds::complaints(results));
     match wrong.is_empty() {
         true => Ok(()),

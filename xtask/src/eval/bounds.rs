@@ -16,8 +16,33 @@ const MOST_EVENTS: f64 = 0.9;
 const MOST_SWITCHES: f64 = 0.5;
 const LEAST_BROUGHT_ABOUT: f64 = 0.5;
 
-/// What is wrong with what a part has just measured, if anything.
-pub fn complaint(part: Part, measured: &Measured) -> Option<String> {
+/// What is wrong with what a part has just measured, if anything. What the manifest says
+/// of minima is about runs at the default size.
+pub fn complaint(part: Part, measured: &Measured, default_size: bool) -> Option<String> {
+    let wrong = grown_or_unverified(part, measured);
+    wrong.or_else(|| below_minimum(part, measured).filter(|_| default_size))
+}
+
+/// A result below the known minimum is no success: the manifest is wrong.
+fn below_minimum(part: Part, measured: &Measured) -> Option<String> {
+    let (left, least, what) = match part {
+        Part::Reduce => (measured.threads_left()?, measured.fewest_threads, "threads"),
+        Part::Simplify => (
+            measured.simplified("preemptive_after")?,
+            measured.fewest_preemptions,
+            "preemptions",
+        ),
+        _ => return None,
+    };
+    (left < least as f64).then(|| {
+        format!(
+            "comes down to {left} {what}, but its manifest says that {least} is the minimum: correct museum/{}/exhibit.toml",
+            measured.name
+        )
+    })
+}
+
+fn grown_or_unverified(part: Part, measured: &Measured) -> Option<String> {
     let (report, pairs) = match part {
         Part::Reduce => (
             &measured.reduced,
@@ -97,7 +122,7 @@ mod tests {
     fn measured(events: u64, switches: u64, probability: f64) -> Measured {
         Measured {
             reduced: Some(json!({
-                "verified": true, "threads_before": 5, "threads_after": 3,
+                "verified": true, "threads_before": 5, "threads_after": 3, "threads_serial": 0,
                 "events_before": 100, "events_after": events,
             })),
             simplified: Some(json!({
@@ -113,7 +138,7 @@ mod tests {
     fn what_is_as_it_should_be_is_not_complained_of() {
         let good = measured(30, 4, 1.0);
         for part in [Part::Reduce, Part::Simplify, Part::Break] {
-            assert_eq!(complaint(part, &good), None);
+            assert_eq!(complaint(part, &good, true), None);
         }
         assert!(complaints(&vec![good; ENOUGH]).is_empty());
     }
@@ -121,11 +146,27 @@ mod tests {
     #[test]
     fn one_exhibit_may_not_grow_nor_go_unverified() {
         let mut grown = measured(30, 41, 1.0);
-        let told = complaint(Part::Simplify, &grown).unwrap();
+        let told = complaint(Part::Simplify, &grown, false).unwrap();
         assert!(told.contains("40 became 41"), "{told}");
-        assert_eq!(complaint(Part::Reduce, &grown), None);
+        assert_eq!(complaint(Part::Reduce, &grown, false), None);
         grown.reduced.as_mut().unwrap()["verified"] = json!(false);
-        assert!(complaint(Part::Reduce, &grown).is_some());
+        assert!(complaint(Part::Reduce, &grown, false).is_some());
+    }
+
+    /// Of a run at the smallest size, minima of the default one say nothing.
+    #[test]
+    fn a_manifest_whose_minimum_is_undercut_is_wrong() {
+        let mut measured = measured(30, 4, 1.0);
+        measured.fewest_preemptions = 2;
+        measured.fewest_threads = 5;
+        for part in [Part::Reduce, Part::Simplify] {
+            let told = complaint(part, &measured, true).unwrap();
+            assert!(told.contains("exhibit.toml"), "{told}");
+            assert_eq!(complaint(part, &measured, false), None);
+        }
+        // Threads that run in one piece are threads.
+        measured.reduced.as_mut().unwrap()["threads_serial"] = json!(2);
+        assert_eq!(complaint(Part::Reduce, &measured, true), None);
     }
 
     #[test]

@@ -52,6 +52,13 @@ pub fn probability(papers: &Papers, results: &[Measured]) -> Result<Table, Strin
         results,
         |it| it.broken("normal_seconds"),
     );
+    add_factor(
+        papers,
+        &mut table,
+        ("btrigger", "1", "LOC"),
+        results,
+        |it| Some(it.lines as f64),
+    );
     let note = "Where the bug ends a run, the time with breakpoints is that of the runs up to it.";
     table.notes.push(note.to_string());
     Ok(table)
@@ -102,7 +109,8 @@ pub fn all(results: &[Measured]) -> Table {
         it.broken.as_ref()?;
         Some(vec![
             it.name.clone(),
-            format!("{:.0}", it.native_per_thousand),
+            { it.native_per_thousand }
+                .map_or("not measured".to_string(), |rate| format!("{rate:.0}")),
             cell(it.broken("probability"), 2),
             breakpoints(it)?,
             cell(it.broken("mean_time_to_error"), 4),
@@ -114,5 +122,19 @@ pub fn all(results: &[Measured]) -> Table {
         columns: columns.map(String::from).to_vec(),
         rows: results.iter().filter_map(row).collect(),
         notes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_was_never_measured_is_not_nought() {
+        let measured = Measured {
+            broken: Some(serde_json::json!({ "probability": 1.0, "breakpoints": [] })),
+            ..Measured::default()
+        };
+        assert_eq!(all(&[measured]).rows[0][1], "not measured");
     }
 }

@@ -25,7 +25,7 @@ const WAYS: [(&str, &[&str]); 4] = [
 /// Measures every exhibit that mirrors a row, and writes the tables.
 pub fn evaluate(bohr: &Path) -> Result<(), String> {
     let papers = Papers::load().map_err(|error| error.to_string())?;
-    let exhibits = bohr_museum::all().map_err(|error| error.to_string())?;
+    let (exhibits, damaged) = super::whole_and_damaged()?;
     let mirrors = |exhibit: &Exhibit| {
         let mut mirrors = exhibit.manifest.mirrors.iter();
         mirrors.any(|mirror| mirror.paper == "clap")
@@ -41,9 +41,10 @@ pub fn evaluate(bohr: &Path) -> Result<(), String> {
         save(&papers, &results, None)?;
     }
     let (table, wrong) = soundness::evaluate(bohr, &exhibits);
-    save(&papers, &results, Some(table))?;
-    println!("written to eval/results/clap.md and clap.json");
-    verdict(&results, wrong)
+    let text = save(&papers, &results, Some(table))?;
+    println!("\n{text}\nwritten to eval/results/clap.md and clap.json");
+    verdict(&results, wrong)?;
+    super::none_damaged(&damaged)
 }
 
 /// A recorded failure of the paper's size, solved in every way; or why there is none.
@@ -106,6 +107,14 @@ fn tried(measured: &Measured, field: &str) -> Option<f64> {
     figure(measured, "parallel", field)
 }
 
+/// Whether a schedule was returned that fails in every replay.
+fn success(measured: &Measured) -> Option<String> {
+    measured.solved.as_ref()?;
+    let replayed = order(measured, "replayed");
+    let all = replayed.is_some() && replayed == REPLAYS.parse().ok();
+    Some(if all { "Y" } else { "N" }.to_string())
+}
+
 fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     let columns = [
         Column::new("lines", "LOC", |it| Some(it.lines.to_string())),
@@ -129,6 +138,7 @@ fn overall(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
         Column::timed("s symbolic", "symbolic time", order, "seconds_symbolic"),
         Column::timed("s solving", "solving time", order, "seconds_solve"),
         Column::counted("preemptive switches", "switches", order, "preemptive"),
+        Column::new("success", "success", success),
     ];
     let mut table = compared(papers, ("clap", "1"), &columns, results)?;
     let subject = ("clap", "1", "shared accesses");
@@ -222,7 +232,7 @@ fn reasons(results: &[Measured]) -> impl Iterator<Item = String> {
     })
 }
 
-fn save(papers: &Papers, results: &[Measured], sound: Option<Table>) -> Result<(), String> {
+fn save(papers: &Papers, results: &[Measured], sound: Option<Table>) -> Result<String, String> {
     let folder = shell::root().join("eval/results");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let tables = [
@@ -240,11 +250,11 @@ fn save(papers: &Papers, results: &[Measured], sound: Option<Table>) -> Result<(
     let sections = super::page::sections(&tables, &origin);
     let text = format!("# Recorded and solved\n{sections}");
     let data = format!("{:#}\n", Value::from(told));
-    for (name, text) in [("clap.md", text), ("clap.json", data)] {
+    for (name, text) in [("clap.md", &text), ("clap.json", &data)] {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(())
+    Ok(text)
 }
 
 /// A schedule that was returned and does not replay is an error of the whole.

@@ -25,7 +25,7 @@ const LONGEST: &str = "60s";
 pub fn evaluate(names: &[String]) -> Result<(), String> {
     let bohr = build_bohr()?;
     let papers = Papers::load().map_err(|error| error.to_string())?;
-    let exhibits = bohr_museum::all().map_err(|error| error.to_string())?;
+    let (exhibits, damaged) = super::whole_and_damaged()?;
     let mirrors = exhibits.into_iter().filter(|exhibit| {
         let name = &exhibit.manifest.name;
         mirrored(exhibit).is_some() && (names.is_empty() || names.contains(name))
@@ -40,9 +40,10 @@ pub fn evaluate(names: &[String]) -> Result<(), String> {
         results.push(measured);
         save(&papers, &results)?;
     }
+    println!("\n{}", save(&papers, &results)?);
     match results.iter().find_map(|it| it.errors.get("dump")) {
         Some(error) => Err(error.clone()),
-        None => Ok(()),
+        None => super::none_damaged(&damaged),
     }
 }
 
@@ -105,7 +106,7 @@ fn inspected(bohr: &Path, program: &Path) -> Result<Value, String> {
     Ok(told["nesting"].clone())
 }
 
-fn save(papers: &Papers, results: &[Measured]) -> Result<(), String> {
+fn save(papers: &Papers, results: &[Measured]) -> Result<String, String> {
     let folder: PathBuf = shell::root().join("eval/results");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let tables = tables::all(papers, results)?;
@@ -117,12 +118,12 @@ fn save(papers: &Papers, results: &[Measured]) -> Result<(), String> {
     let sections = page::sections(&tables, &origin);
     let page = format!("# From cores to schedules\n\n{heading}\n{sections}");
     let files = [
-        ("md", page),
+        ("md", page.clone()),
         ("json", format!("{:#}\n", json!({ "exhibits": results }))),
     ];
     for (ending, text) in files {
         let path = folder.join(format!("dump.{ending}"));
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(())
+    Ok(page)
 }

@@ -3,7 +3,7 @@
 //! source and on the same machine.
 
 use super::measure::Measured;
-use super::settings::Settings;
+use super::settings::{Settings, every_folder};
 use crate::shell;
 use bohr_museum::Exhibit;
 use serde::{Deserialize, Serialize};
@@ -51,13 +51,13 @@ pub fn fingerprint_of_bohr(bohr: &Path) -> String {
 
 impl Shelf {
     pub fn new(bohr: &Path, settings: &Settings) -> Result<Shelf, String> {
-        let folder = shell::root().join("eval/results").join(settings.name);
+        let folder = shell::root().join("eval/results").join(settings.stem());
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(Shelf {
             folder,
             resumes: settings.resumes,
-            adds_up: settings.full_size,
+            adds_up: settings.adds_up(),
             settings: settings.key(),
             bohr: fingerprint_of_bohr(bohr),
         })
@@ -87,7 +87,10 @@ impl Shelf {
     fn found(&self, exhibit: &Exhibit) -> Option<Measured> {
         let text = std::fs::read(self.file(exhibit)).ok()?;
         let kept: Kept = serde_json::from_slice(&text).ok()?;
-        (kept.key == self.key(exhibit)).then_some(kept.measured)
+        let mut measured = kept.measured;
+        // The manifest may have been corrected since.
+        measured.describe(exhibit);
+        (kept.key == self.key(exhibit)).then_some(measured)
     }
 
     /// What an evaluation goes on from.
@@ -121,11 +124,14 @@ impl Shelf {
     /// Everything that stands on one page: of a full evaluation all that was
     /// ever measured like this, of a quick one its own exhibits.
     pub fn all(&self, settings: &Settings) -> Result<Vec<Measured>, String> {
-        let exhibits = match self.adds_up {
-            true => bohr_museum::all().map_err(|error| error.to_string())?,
+        let folders = match self.adds_up {
+            true => every_folder()?,
             false => settings.exhibits()?,
         };
-        let found = exhibits.iter().filter_map(|exhibit| self.found(exhibit));
+        let found = folders.iter().filter_map(|(name, exhibit)| match exhibit {
+            Ok(exhibit) => self.found(exhibit),
+            Err(error) => Some(Measured::damaged(name, error)),
+        });
         Ok(found.collect())
     }
 }

@@ -10,12 +10,7 @@ use serde_json::Value;
 pub fn effect(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     let columns = [
         Column::counted("threads", "threads", Measured::reduced, "threads_before"),
-        Column::counted(
-            "threads left",
-            "simplified threads",
-            Measured::reduced,
-            "threads_after",
-        ),
+        Column::new("threads left", "simplified threads", threads_left),
         Column::counted("bytes", "size", Measured::reduced, "bytes_before"),
         Column::counted(
             "bytes left",
@@ -45,7 +40,19 @@ pub fn effect(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     ];
     let mut table = compared(papers, ("lean", "2"), &columns, results)?;
     add_size(papers, &mut table, results);
+    let note = "Threads left: those that still run in one piece, one after the other, stand behind a plus.";
+    table.notes.push(note.to_string());
     Ok(table)
+}
+
+/// Threads that still take turns, and those that run as a whole where they stand.
+fn threads_left(measured: &Measured) -> Option<String> {
+    let turning = measured.reduced("threads_after")?;
+    let whole = measured.reduced("threads_serial")?;
+    Some(match whole > 0.0 {
+        true => format!("{turning} + {whole}"),
+        false => turning.to_string(),
+    })
 }
 
 /// How many times as large the paper's executions were.
@@ -175,4 +182,23 @@ fn stage(measured: &Measured, name: &str, field: &str) -> Option<f64> {
     let stages = measured.reduced.as_ref()?["stages"].as_array()?;
     let named = stages.iter().filter(|stage| stage["name"] == name);
     Some(named.filter_map(|stage| Value::as_f64(&stage[field])).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn threads_that_run_in_one_piece_are_told() {
+        let left = |after: u64, serial: u64| {
+            threads_left(&Measured {
+                reduced: Some(json!({ "threads_after": after, "threads_serial": serial })),
+                ..Measured::default()
+            })
+        };
+        assert_eq!(left(2, 1), Some("2 + 1".to_string()));
+        assert_eq!(left(3, 0), Some("3".to_string()));
+        assert_eq!(threads_left(&Measured::default()), None);
+    }
 }

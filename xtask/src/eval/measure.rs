@@ -3,23 +3,21 @@
 use super::bounds;
 use super::kept::Shelf;
 use super::part::Part;
-use super::settings::Settings;
+use super::settings::{FEWEST_TRIALS, Settings};
 use super::statistics::{Summary, summary};
+use super::twin::TwinHunt;
 use crate::paper_size::{self, Recorded, object};
-use bohr_museum::{
-    Compilers, Exhibit, Hunting, Mirror, Papers, Replaying, Report, Variant, judge_twin,
-};
+use bohr_museum::{Compilers, Exhibit, Hunting, Mirror, Papers, Rate};
+use bohr_museum::{Replaying, Report, Variant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
-/// A strategy that finds nothing in so many trials gets no more of them.
-const FRUITLESS: usize = 5;
-
-/// How long a fixed twin is hunted for data races.
-const RACE_SECONDS: u32 = 1;
+/// Under which name it is told that the native rate of an exhibit is not known.
+const NATIVE: &str = "native";
 
 /// The hunts of one strategy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +26,8 @@ pub struct Hunts {
     /// Schedules up to and with the first that failed.
     pub runs: Vec<Option<f64>>,
     pub seconds: Vec<Option<f64>>,
+    /// How long all of them took.
+    pub elapsed: f64,
 }
 
 impl Hunts {
@@ -39,9 +39,17 @@ impl Hunts {
         summary(&self.seconds)
     }
 
-    fn found(&self) -> usize {
+    pub fn found(&self) -> usize {
         self.runs.iter().flatten().count()
     }
+}
+
+/// Where a bug comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    pub strategy: String,
+    pub trial: u64,
+    pub seed: u64,
 }
 
 /// What became of an exhibit. A part that has not been measured, or that went
@@ -54,9 +62,14 @@ pub struct Measured {
     pub mirrors: Vec<Mirror>,
     /// The fewest preemptions that the manifest knows of.
     pub fewest_preemptions: u64,
-    /// Failures in a thousand native runs, as the manifest has them.
-    pub native_per_thousand: f64,
+    /// The fewest threads, likewise.
+    pub fewest_threads: u64,
+    /// Failures in a thousand native runs, as the manifest has them; nothing if they
+    /// were never measured of this program.
+    pub native_per_thousand: Option<f64>,
     pub hunts: Vec<Hunts>,
+    /// Which of the bugs that were found is the one that is taken further.
+    pub bug: Option<Origin>,
     /// Replays that showed the failure, and how many were made.
     pub replays: Option<(u64, u64)>,
     /// What `bohr reduce --json` printed.
@@ -74,8 +87,8 @@ pub struct Measured {
     /// What became of a core, by what was measured.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dumped: BTreeMap<String, Value>,
-    /// Runs of the fixed twin, all of them good.
-    pub twin_runs: Option<u64>,
+    /// Hunts of the fixed twin, all of which found nothing.
+    pub twin: Option<Vec<TwinHunt>>,
     /// What went wrong, by part.
     pub errors: BTreeMap<String, String>,
 }
@@ -83,15 +96,43 @@ pub struct Measured {
 impl Measured {
     /// Nothing yet.
     pub fn of(exhibit: &Exhibit) -> Measured {
-        let manifest = &exhibit.manifest;
+        let mut measured = Measured::default();
+        measured.describe(exhibit);
+        measured
+    }
+
+    /// An exhibit of which nothing can be measured.
+    pub fn damaged(name: &str, error: &str) -> Measured {
         Measured {
-            name: manifest.name.clone(),
-            lines: exhibit.source.text().lines().count() as u64,
-            mirrors: manifest.mirrors.clone(),
-            fewest_preemptions: u64::from(manifest.minimum.preemptions),
-            native_per_thousand: { manifest.native.as_ref() }.map_or(0.0, |it| it.per_thousand()),
+            name: name.to_string(),
+            errors: BTreeMap::from([("manifest".to_string(), error.to_string())]),
             ..Measured::default()
         }
+    }
+
+    /// Takes over what the manifest says.
+    pub fn describe(&mut self, exhibit: &Exhibit) {
+        let manifest = &exhibit.manifest;
+        self.name.clone_from(&manifest.name);
+        self.lines = exhibit.source.text().lines().count() as u64;
+        self.mirrors.clone_from(&manifest.mirrors);
+        self.fewest_preemptions = u64::from(manifest.minimum.preemptions);
+        self.fewest_threads = u64::from(manifest.minimum.threads);
+        self.errors.remove(NATIVE);
+        self.native_per_thousand = match exhibit.rate() {
+            Rate::Measured(rate) => Some(rate),
+            rate => {
+                let name = &manifest.name;
+                let error = format!("{rate}; run `cargo xtask museum measure {name}`");
+                self.errors.insert(NATIVE.to_string(), error);
+                None
+            }
+        };
+    }
+
+    /// Threads that reduction leaves, those that run in one piece included.
+    pub fn threads_left(&self) -> Option<f64> {
+        Some(self.reduced("threads_after")? + self.reduced("threads_serial")?)
     }
 
     /// Whether any hunt found anything.
@@ -132,6 +173,7 @@ impl Measured {
 
     fn line(&self, part: Part) -> Option<String> {
         Some(match part {
+            Part::Build => "exhibit and twin".to_string(),
             Part::Hunt(strategy) => {
                 let hunts = self.hunts.iter().find(|it| it.strategy == strategy)?;
                 let (found, trials) = (hunts.found(), hunts.runs.len());
@@ -144,11 +186,12 @@ impl Measured {
                 format!("{reproduced} of {runs} replays")
             }
             Part::Reduce => format!(
-                "{} events to {}, {} threads to {}",
+                "{} events to {}, {} threads to {} and {} in one piece",
                 self.reduced("events_before")?,
                 self.reduced("events_after")?,
                 self.reduced("threads_before")?,
-                self.reduced("threads_after")?
+                self.reduced("threads_after")?,
+                self.reduced("threads_serial")?
             ),
             Part::Simplify => format!(
                 "{} switches to {} and {}, {} of them preemptive",
@@ -170,7 +213,11 @@ impl Measured {
                 self.breakpoints()?,
                 self.broken("probability")?
             ),
-            Part::Twin => format!("silent in {} runs", self.twin_runs?),
+            Part::Twin => {
+                let hunts = self.twin.as_ref()?;
+                let runs: u64 = hunts.iter().map(|hunt| hunt.runs).sum();
+                format!("silent in {} hunts, {runs} runs", hunts.len())
+            }
         })
     }
 }
@@ -215,12 +262,11 @@ impl<'a> Measuring<'a> {
         let bug = self.shelf.bug(exhibit);
         let time = format!("{}s", self.settings.seconds);
         match part {
-            Part::Hunt(strategy) => {
-                measured.hunts.retain(|it| it.strategy != strategy);
-                let (hunts, complaint) = self.hunts(exhibit, strategy)?;
-                measured.hunts.push(hunts);
-                return complaint.map_or(Ok(()), Err);
+            Part::Build => {
+                self.compile(exhibit, Variant::Buggy)?;
+                self.compile(exhibit, Variant::Fixed)?;
             }
+            Part::Hunt(strategy) => return self.hunts(exhibit, strategy, measured),
             Part::Replay => {
                 let replaying = Replaying {
                     times: self.settings.replays,
@@ -252,9 +298,12 @@ impl<'a> Measuring<'a> {
                 let words = ["break", "from", "--json", "--time", &time];
                 measured.broken = Some(self.told(&words, &bug, &folder)?);
             }
-            Part::Twin => return self.twin(exhibit, measured),
+            Part::Twin => {
+                measured.twin = None;
+                measured.twin = Some(self.twin(exhibit, measured)?);
+            }
         }
-        bounds::complaint(part, measured).map_or(Ok(()), Err)
+        bounds::complaint(part, measured, self.settings.full_size).map_or(Ok(()), Err)
     }
 
     /// What a command prints about a bug.
@@ -263,75 +312,89 @@ impl<'a> Measuring<'a> {
         object(command.args(words).arg("--output").arg(output).arg(bug))
     }
 
-    /// Several hunts with different seeds. Whatever they find is held against the
-    /// manifest; a sentence if it is something else.
+    /// Several hunts with different seeds. What fails in another way than the manifest
+    /// says has not been found, and is complained of.
     fn hunts(
         &self,
         exhibit: &Exhibit,
         strategy: &'static str,
-    ) -> Result<(Hunts, Option<String>), String> {
+        measured: &mut Measured,
+    ) -> Result<(), String> {
+        measured.hunts.retain(|it| it.strategy != strategy);
         let program = self.compile(exhibit, Variant::Buggy)?;
+        let spent: f64 = measured.hunts.iter().map(|it| it.elapsed).sum();
+        let begun = Instant::now();
         let mut hunts = Hunts {
             strategy: strategy.to_string(),
             runs: Vec::new(),
             seconds: Vec::new(),
+            elapsed: 0.0,
         };
         let mut complaint = None;
-        for trial in 0..self.settings.trials {
-            let report = self.hunt(exhibit, &program, strategy, trial)?;
-            if report.found {
-                if let Err(sentence) = bohr_museum::judge(exhibit, &report) {
-                    complaint.get_or_insert(format!("trial {trial}: {sentence}"));
-                }
-                self.keep_bug(exhibit, &program)?;
-            }
-            hunts.runs.push(report.found.then_some(report.runs as f64));
-            hunts.seconds.push(report.found.then_some(report.seconds));
-            if hunts.found() == 0 && hunts.runs.len() == FRUITLESS {
+        for trial in 0..self.settings.trials_of(strategy) {
+            let in_time = spent + begun.elapsed().as_secs_f64() < f64::from(self.settings.hunting);
+            if trial >= FEWEST_TRIALS && !in_time {
                 break;
             }
+            let seed = Settings::seed(trial);
+            let report = self.hunt(exhibit, &program, (strategy, seed), self.settings.seconds)?;
+            let wrong = report
+                .found
+                .then(|| bohr_museum::judge(exhibit, &report).err());
+            let is_it = matches!(wrong, Some(None));
+            if let Some(Some(sentence)) = wrong {
+                complaint.get_or_insert(format!("trial {trial}: {sentence}"));
+            }
+            if is_it {
+                let origin = Origin {
+                    strategy: strategy.to_string(),
+                    trial,
+                    seed,
+                };
+                self.keep_bug(exhibit, &program, origin, measured)?;
+            }
+            hunts.runs.push(is_it.then_some(report.runs as f64));
+            hunts.seconds.push(is_it.then_some(report.seconds));
         }
-        Ok((hunts, complaint))
+        hunts.elapsed = begun.elapsed().as_secs_f64();
+        measured.hunts.push(hunts);
+        complaint.map_or(Ok(()), Err)
     }
 
     /// The first bug of all is what later parts work on.
-    fn keep_bug(&self, exhibit: &Exhibit, program: &Path) -> Result<(), String> {
+    fn keep_bug(
+        &self,
+        exhibit: &Exhibit,
+        program: &Path,
+        origin: Origin,
+        measured: &mut Measured,
+    ) -> Result<(), String> {
         let bug = self.shelf.bug(exhibit);
-        if bug.exists() {
+        if measured.bug.is_some() && bug.exists() {
             return Ok(());
         }
-        let copied = std::fs::copy(program.with_extension("bohr"), &bug);
-        copied
-            .map(drop)
-            .map_err(|error| format!("{}: {error}", bug.display()))
+        std::fs::copy(program.with_extension("bohr"), &bug)
+            .map_err(|error| format!("{}: {error}", bug.display()))?;
+        measured.bug = Some(origin);
+        Ok(())
     }
 
-    /// The fixed twin has to survive what its exhibit did not, and to have no races.
-    fn twin(&self, exhibit: &Exhibit, measured: &mut Measured) -> Result<(), String> {
-        let program = self.compile(exhibit, Variant::Fixed)?;
-        let report = self.hunt(exhibit, &program, self.settings.strategies[0], 0)?;
-        measured.twin_runs = Some(report.runs);
-        judge_twin(&report)?;
-        let hunting = Hunting {
-            races: true,
-            ..Hunting::of(RACE_SECONDS)
-        };
-        let sizes = &exhibit.manifest.arguments.small;
-        let report = hunting.run(self.bohr, &program, sizes);
-        judge_twin(&report.map_err(|error| error.to_string())?)
+    pub(super) fn bohr(&self) -> &Path {
+        self.bohr
     }
 
-    fn compile(&self, exhibit: &Exhibit, variant: Variant) -> Result<PathBuf, String> {
+    pub(super) fn compile(&self, exhibit: &Exhibit, variant: Variant) -> Result<PathBuf, String> {
         let compilers = Compilers::of_bohr(self.bohr);
         bohr_museum::compile(exhibit, variant, &compilers).map_err(|error| error.to_string())
     }
 
-    fn hunt(
+    /// One hunt by a strategy, from a seed on.
+    pub(super) fn hunt(
         &self,
         exhibit: &Exhibit,
         program: &Path,
-        strategy: &str,
-        trial: u64,
+        (strategy, seed): (&str, u64),
+        seconds: u32,
     ) -> Result<Report, String> {
         let sizes = &exhibit.manifest.arguments;
         let sizes = match self.settings.full_size {
@@ -340,8 +403,8 @@ impl<'a> Measuring<'a> {
         };
         let hunting = Hunting {
             strategy: Some(strategy.to_string()),
-            seed: Settings::seed(trial),
-            ..Hunting::of_exhibit(exhibit, self.settings.seconds)
+            seed,
+            ..Hunting::of_exhibit(exhibit, seconds)
         };
         let report = hunting.run(self.bohr, program, sizes);
         report.map_err(|error| error.to_string())

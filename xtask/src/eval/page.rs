@@ -3,52 +3,53 @@
 use super::measure::Measured;
 use super::plots;
 use super::settings::Settings;
+use super::source::Source;
 use super::tables::Table;
 use crate::plot::escaped;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-/// Stages that have no figures yet, told where somebody may look for them.
-const MISSING: &str = "Not measured here: recording and solving (CLAP), core dumps.";
+/// What is measured by commands of its own, told where somebody may look for it.
+const ELSEWHERE: &str = "Measured by themselves: recording and solving (CLAP) by `cargo xtask eval --only clap`, core dumps by `cargo xtask eval --only dump`.";
 
-/// How to get these results again.
-fn command(settings: &Settings) -> String {
-    format!("cargo xtask eval --{}", settings.name)
-}
-
-fn heading(settings: &Settings) -> String {
+fn heading(settings: &Settings, source: &Source) -> String {
     format!(
-        "Measured by `{}` on {}; of one exhibit with `{} --only NAME`. Seeds: trial n begins at n times 2^32.",
-        command(settings),
+        "{source}, measured by `{}` on {}; of one exhibit with `cargo xtask eval --{} --only NAME`. Seeds: trial n begins at n times 2^32.",
+        settings.command(),
         bohr_museum::machine_facts(),
-        command(settings)
+        settings.name
     )
 }
 
 /// Below each table and picture: on which machine, with which seeds, how again.
 fn origin(settings: &Settings) -> String {
     format!(
-        "{}; trial n from seed n times 2^32; again: `{} --again --only EXHIBIT`",
+        "{}; trial n from seed n times 2^32; again: `cargo xtask eval --{} --again --only EXHIBIT`",
         bohr_museum::machine_facts(),
-        command(settings)
+        settings.name
     )
 }
 
 /// All results as data.
-pub fn json(settings: &Settings, results: &[Measured]) -> Value {
+pub fn json(settings: &Settings, source: &Source, results: &[Measured]) -> Value {
+    let trials = { settings.strategies.iter() }.map(|name| (*name, settings.trials_of(name)));
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     json!({
         "machine": bohr_museum::machine_facts(),
-        "command": command(settings),
-        "trials": settings.trials,
+        "load": load.trim(),
+        "bohr": source,
+        "command": settings.command(),
+        "trials": trials.collect::<BTreeMap<_, _>>(),
         "seeds": (0..settings.trials).map(Settings::seed).collect::<Vec<_>>(),
         "seconds": settings.seconds,
         "exhibits": results,
     })
 }
 
-pub fn markdown(settings: &Settings, tables: &[Table]) -> String {
-    let heading = heading(settings);
+pub fn markdown(settings: &Settings, source: &Source, tables: &[Table]) -> String {
+    let heading = heading(settings, source);
     let sections = sections(tables, &origin(settings));
-    format!("# Evaluation\n\n{heading}\n{sections}\n{MISSING}\n")
+    format!("# Evaluation\n\n{heading}\n{sections}\n{ELSEWHERE}\n")
 }
 
 /// Tables that have rows, one under the other, each with where it comes from.
@@ -70,13 +71,18 @@ pub fn sections(tables: &[Table], origin: &str) -> String {
     text
 }
 
-pub fn html(settings: &Settings, tables: &[Table], results: &[Measured]) -> String {
+pub fn html(
+    settings: &Settings,
+    source: &Source,
+    tables: &[Table],
+    results: &[Measured],
+) -> String {
     let tables: Vec<&Table> = { tables.iter() }.filter(|it| !it.rows.is_empty()).collect();
     let plots = plots::all(settings, results);
     let titles = { plots.iter() }.map(|plot| plot.title);
     let titles = titles.chain(tables.iter().map(|table| &table.title[..]));
     let mut text = String::from(HEAD);
-    let heading = with_code(&escaped(&heading(settings)));
+    let heading = with_code(&escaped(&heading(settings, source)));
     text.push_str(&format!("<h1>Evaluation</h1><p>{heading}</p>"));
     text.push_str(&summary(results));
     text.push_str("<nav><ul>");
@@ -98,7 +104,7 @@ pub fn html(settings: &Settings, tables: &[Table], results: &[Measured]) -> Stri
     for (number, table) in tables.iter().enumerate() {
         text.push_str(&section(plots.len() + number, table, &origin));
     }
-    text.push_str(&format!("<p>{MISSING}</p></html>\n"));
+    text.push_str(&format!("<p>{}</p></html>\n", with_code(ELSEWHERE)));
     text
 }
 
@@ -116,10 +122,9 @@ fn with_code(text: &str) -> String {
 fn summary(results: &[Measured]) -> String {
     let count = |holds: &dyn Fn(&Measured) -> bool| results.iter().filter(|it| holds(it)).count();
     let certain = |it: &Measured| it.broken("probability").is_some_and(|share| share >= 0.99);
-    let least = |it: &Measured| {
-        let left = it.simplified("preemptive_after");
-        left.is_some_and(|left| left <= it.fewest_preemptions as f64)
-    };
+    // Fewer is no success but a manifest that has to be corrected.
+    let least =
+        |it: &Measured| it.simplified("preemptive_after") == Some(it.fewest_preemptions as f64);
     let facts = [
         ("exhibits measured", results.len()),
         ("found", count(&Measured::is_found)),
@@ -129,7 +134,7 @@ fn summary(results: &[Measured]) -> String {
         ),
         ("at their fewest preemptions", count(&least)),
         ("certain with breakpoints", count(&certain)),
-        ("twins silent", count(&|it| it.twin_runs.is_some())),
+        ("twins silent", count(&|it| it.twin.is_some())),
         ("not what they say", count(&|it| !it.errors.is_empty())),
     ];
     let cell = |(words, number): (&str, usize)| {
@@ -194,16 +199,38 @@ mod tests {
         }
     }
 
+    /// A twin that failed has left no hunts, and nothing that is below the known
+    /// minimum is at it.
+    #[test]
+    fn the_summary_counts_what_is_as_it_should_be() {
+        let of = |left: u64, silent: bool| Measured {
+            fewest_preemptions: 1,
+            simplified: Some(json!({ "preemptive_after": left })),
+            twin: silent.then(Vec::new),
+            ..Measured::default()
+        };
+        let text = summary(&[of(1, true), of(0, false), of(2, false)]);
+        for words in ["at their fewest preemptions", "twins silent"] {
+            let one = format!("<strong>1</strong><span>{words}</span>");
+            assert!(text.contains(&one), "{text}");
+        }
+    }
+
     #[test]
     fn results_can_be_read_and_rerun() {
         let settings = Settings::quick();
-        let text = markdown(&settings, &[table()]);
+        let source = Source::of(std::path::Path::new("/bin/true"));
+        let text = markdown(&settings, &source, &[table()]);
         assert!(text.contains("| exhibit | runs |\n| --- | --- |\n| <account> | 3 |"));
         assert!(text.contains("cargo xtask eval --quick"));
-        let page = html(&settings, &[table()], &[Measured::default()]);
+        let page = html(&settings, &source, &[table()], &[Measured::default()]);
         assert!(page.contains("&lt;account&gt;") && page.contains("Ours &amp; theirs"));
         assert!(page.contains("<code>cargo xtask eval --quick</code>"));
         assert!(page.contains("href=\"#s0\"") && page.contains("id=\"s0\""));
         assert!(page.contains("<strong>1</strong><span>exhibits measured</span>"));
+        let data = json(&settings, &source, &[]);
+        assert_eq!(data["command"], "cargo xtask eval --quick");
+        assert_eq!(data["trials"]["surw"], 3);
+        assert_eq!(data["bohr"]["bytes"], source.bytes);
     }
 }

@@ -86,7 +86,8 @@ pub fn compared(
     let first = ["subject", "exhibit"].map(String::from);
     let mut notes = vec![format!("Theirs was measured on: {}.", paper.machine)];
     let shown = |row: &str| rows.iter().any(|cells: &Vec<String>| cells[0] == row);
-    let footnotes = { table.footnotes.iter() }.filter(|footnote| shown(&footnote.row));
+    // Of rows without an exhibit, too: what a paper says of one row can be about others.
+    let footnotes = table.footnotes.iter();
     notes.extend(footnotes.map(|it| format!("{}, {}: {}", it.row, it.column, it.note)));
     let absent: Vec<&str> = table.names().filter(|row| !shown(row)).collect();
     if !absent.is_empty() {
@@ -169,5 +170,7 @@ mod tests {
         let rows = [["Derby", "view-descriptor", "94.1M / 941000", "100.00"]];
         assert_eq!(table.rows, rows);
         assert!(table.notes.iter().any(|note| note.contains("446 s")));
+        let other = compared(&papers, ("lean", "3"), &[], &results).unwrap();
+        assert!(other.notes.iter().any(|note| note.starts_with("Tomcat")));
     }
 }

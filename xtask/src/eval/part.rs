@@ -7,6 +7,8 @@ use bohr_museum::{Exhibit, MemoryModel};
 /// One part: what is measured and kept at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// The exhibit and its twin, compiled.
+    Build,
     /// The hunts of one strategy.
     Hunt(&'static str),
     /// What was found, again and again.
@@ -39,11 +41,15 @@ impl Part {
             Part::Twin,
         ];
         let rest = rest.into_iter();
-        hunts.chain(rest.filter(move |part| breaks || *part != Part::Break))
+        let build = std::iter::once(Part::Build);
+        build
+            .chain(hunts)
+            .chain(rest.filter(move |part| breaks || *part != Part::Break))
     }
 
     pub fn name(self) -> &'static str {
         match self {
+            Part::Build => "build",
             Part::Hunt(strategy) => strategy,
             Part::Replay => "replay",
             Part::Reduce => "reduce",
@@ -65,13 +71,15 @@ impl Part {
     /// Whether an exhibit has been through it and nothing went wrong.
     pub fn is_done(self, measured: &Measured) -> bool {
         let is_there = match self {
+            // Whatever is as new as its source is not compiled again.
+            Part::Build => false,
             Part::Hunt(strategy) => measured.hunts.iter().any(|it| it.strategy == strategy),
             Part::Replay => measured.replays.is_some(),
             Part::Reduce => measured.reduced.is_some(),
             Part::Simplify => measured.simplified.is_some(),
             Part::Record => measured.recorded.is_some(),
             Part::Break => measured.broken.is_some(),
-            Part::Twin => measured.twin_runs.is_some(),
+            Part::Twin => measured.twin.is_some(),
         };
         is_there && !measured.errors.contains_key(self.name())
     }

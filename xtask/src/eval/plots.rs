@@ -152,7 +152,10 @@ fn breakpoints(results: &[Measured]) -> Option<Plot> {
     let axis = Axis::even("share of native runs that fail");
     let series = names(&["as it is", "with breakpoints"]);
     let dots = |it: &Measured| match it.broken("probability") {
-        Some(share) => figures(&[Some(it.native_per_thousand / 1000.0), Some(share)]),
+        Some(share) => figures(&[
+            it.native_per_thousand.map(|rate| rate / 1000.0),
+            Some(share),
+        ]),
         None => Vec::new(),
     };
     Some(Plot {
@@ -175,6 +178,7 @@ mod tests {
             strategy: "random".to_string(),
             runs: vec![Some(4.0), None, Some(2.0)],
             seconds: vec![Some(0.1), None, Some(0.1)],
+            elapsed: 0.0,
         };
         let measured = Measured {
             name: "account".to_string(),
