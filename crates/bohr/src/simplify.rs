@@ -170,6 +170,8 @@ pub struct Work<'w, 't> {
     recorded: Recorded,
     /// What its events read and wrote.
     values: Vec<Option<u64>>,
+    /// The bug as it was found or reduced.
+    found: Failing,
     best: Failing,
     report: Report,
 }
@@ -189,6 +191,10 @@ impl<'w, 't> Work<'w, 't> {
         let mut run = record(bug.unsimplified())?.ok_or(ExploreError::NotReproduced)?;
         let mut best = cost(execution(&run.0))?;
         let mut report = Report::new(&run.0, best);
+        let found = Failing {
+            schedule: run.0.schedule.clone(),
+            cost: best,
+        };
         if let Some(schedule) = &bug.simplified
             && let Some(earlier) = record(schedule)?
         {
@@ -202,6 +208,7 @@ impl<'w, 't> Work<'w, 't> {
         Ok(Work {
             bug,
             trials,
+            found,
             best: Failing {
                 schedule: recorded.schedule.clone(),
                 cost: best,
@@ -277,8 +284,9 @@ impl<'w, 't> Work<'w, 't> {
         let searched = self.search(started, time, path, &bar);
         bar.finish_and_clear();
         self.report.seconds_dynamic = started.elapsed().as_secs_f64();
-        self.report.fewest_preemptions = searched?;
-        Ok(())
+        let none = self.best.cost.preemptive == 0;
+        self.report.fewest_preemptions = none || matches!(searched, Ok(true));
+        searched.map(|_| ())
     }
 
     /// Whether no schedule has fewer preemptions than the best that was found.
@@ -292,6 +300,8 @@ impl<'w, 't> Work<'w, 't> {
         let mut keeper = path.map(|path| Keeper::new(self.bug, path, self.best.cost));
         let go_on = until(started + time);
         let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, bar, keeper.as_mut());
+        bench.ends_at(started + time);
+        let begins_elsewhere = self.best.schedule != self.found.schedule;
         bench.leap(&mut self.best)?;
         dynamic::improve(&mut self.best, &mut bench)?;
         // Small programs are searched through at once; for others, chance is the
@@ -299,6 +309,12 @@ impl<'w, 't> Work<'w, 't> {
         let mut search = DepthFirst::bounded();
         let share = |share| until(started + time / share);
         let mut is_fewest = bench.search_below(&mut self.best, &mut search, &share(8))?;
+        if !is_fewest && begins_elsewhere {
+            bench.ends_at(started + time * 3 / 8);
+            bench.begin_at(&self.found, &mut self.best)?;
+            bench.ends_at(started + time);
+            is_fewest = bench.search_below(&mut self.best, &mut search, &share(4))?;
+        }
         if !is_fewest {
             bench.sample_below(&mut self.best, &share(2))?;
             is_fewest = bench.search_below(&mut self.best, &mut search, &go_on)?;

@@ -5,8 +5,8 @@ use crate::controlled;
 use bohr_trace::{Completeness, Record, Trace, Writer};
 use controlled::Folder;
 use serde_json::json;
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Two threads add to a counter without a lock; one preemption shows it, and a
 /// schedule drawn at random has many.
@@ -138,6 +138,19 @@ fn a_second_call_makes_nothing_worse() {
         text.contains("goes on from what an earlier call found"),
         "{text}"
     );
+}
+
+/// Fewer switches can be a place from which no single move leads to fewer preemptions.
+#[test]
+fn reordering_is_no_dead_end() {
+    let folder = Folder::empty();
+    folder.build_cpp("meetings");
+    let words = ["hunt", "--strategy", "random", "--seed", "1"];
+    let hunt = [&words[..], &["--", "./program"]].concat();
+    folder.bohr(&hunt).expect(1);
+    let words = ["simplify", "program.bohr", "--json", "--time", "40s"];
+    let told = folder.bohr(&words).expect(0).json();
+    assert_eq!(told["preemptive_after"], json!(1), "{told}");
 }
 
 #[test]
@@ -327,6 +340,46 @@ fn a_run_with_store_buffers_is_recorded_and_reordered() {
     assert_eq!(told["threads"], ran["threads"]);
     assert_eq!(told["switches_before"], ran["switches"]);
     assert_eq!(told["verified"], json!(true));
+}
+
+/// Runs that hang are not waited for: neither beyond the time that there is, nor when
+/// somebody wants the end.
+#[test]
+fn the_search_ends_when_it_is_to() {
+    let folder = Folder::with("waits_for_ever", &[]);
+    let words = ["hunt", "--strategy", "sequential", "--run-time", "40s"];
+    let hunt = [&words[..], &["--", "./program"]].concat();
+    folder.bohr(&hunt).expect(1);
+    let words = ["simplify", "program.bohr", "--json", "--time"];
+    let started = Instant::now();
+    let told = folder
+        .bohr(&[&words[..], &["1s"]].concat())
+        .expect(0)
+        .json();
+    assert!(started.elapsed() < Duration::from_secs(20), "{told}");
+    assert_eq!(told["interrupted"], json!(false));
+    assert_eq!(told["fewest_preemptions"], json!(true), "there are none");
+
+    let program = folder.path("program").canonicalize().unwrap();
+    let runs = || controlled::processes(|exe| exe == program).len();
+    let mut command = folder.command(&[&words[..], &["600s"]].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let search = command.spawn().unwrap();
+    while runs() < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // By now it hangs.
+    std::thread::sleep(Duration::from_secs(1));
+    let started = Instant::now();
+    let interrupt = ["-INT", &search.id().to_string()];
+    let sent = Command::new("kill").args(interrupt).status();
+    assert!(sent.unwrap().success());
+    let output = search.wait_with_output().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!(output.status.code(), Some(0));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["interrupted"], json!(true));
+    folder.bohr(&["replay", "program.bohr"]).expect(0);
 }
 
 /// Nobody waits for the end of the search to see what it has found.

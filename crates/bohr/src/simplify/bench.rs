@@ -9,6 +9,7 @@ use bohr_schedule::search::{DepthFirst, Search};
 use bohr_schedule::{Fidelity, Follow, Moment, Plan, Rule};
 use indicatif::ProgressBar;
 use std::ops::Range;
+use std::time::Instant;
 
 use super::keeper::Keeper;
 use crate::outcome::Failure;
@@ -23,6 +24,13 @@ const SAMPLES: u64 = 4_000;
 /// How many of them are asked for at once.
 const BATCH: u64 = 64;
 
+/// Segments of a schedule from which it is worth to begin a second time.
+const MOST_SEGMENTS: usize = 10_000;
+
+/// How many times as long as recording a run it takes to find the moments that matter
+/// in it and in good ones.
+const COMPARING: u32 = 6;
+
 /// Numbers of preemptions below the best that are tried in turn.
 const DEPTHS: usize = 2;
 
@@ -36,6 +44,8 @@ pub struct Bench<'b, 't> {
     go_on: &'b dyn Fn() -> bool,
     bar: &'b ProgressBar,
     keeper: Option<&'b mut Keeper<'b>>,
+    /// When there is no time left, if that is known before.
+    deadline: Option<Instant>,
 }
 
 /// A plan that follows a schedule as far as it goes and preempts nobody then.
@@ -73,7 +83,13 @@ impl<'b, 't> Bench<'b, 't> {
             go_on,
             bar,
             keeper,
+            deadline: None,
         }
+    }
+
+    /// There is no time left from then on.
+    pub fn ends_at(&mut self, deadline: Instant) {
+        self.deadline = Some(deadline);
     }
 
     /// Runs a plan; what was executed if that is the bug.
@@ -125,12 +141,27 @@ impl<'b, 't> Bench<'b, 't> {
         }
     }
 
+    /// Begins elsewhere: another failing run may lead to a better one than the best,
+    /// from which no single move gets there.
+    pub fn begin_at(&mut self, start: &Failing, best: &mut Failing) -> Result<(), Failure> {
+        if start.schedule.segments().len() > MOST_SEGMENTS {
+            return Ok(());
+        }
+        let mut other = start.clone();
+        let improved = self.leap(&mut other);
+        let improved = improved.and_then(|()| dynamic::improve(&mut other, self));
+        if other.cost < best.cost {
+            *best = other;
+        }
+        improved.map(|_| ())
+    }
+
     /// Looks, a few times each, for the same failure with hardly any preemption:
     /// where much has happened, that is found sooner than all the rest removed.
     pub fn leap(&mut self, best: &mut Failing) -> Result<(), Failure> {
         let moments = self.moments(best)?;
         for preemptions in (0..best.cost.preemptive).take(LEAPS) {
-            if !self.has_time() {
+            if moments.is_empty() || !self.has_time() {
                 break;
             }
             let found = self.sample(preemptions, &moments, 0..BATCH)?;
@@ -151,7 +182,7 @@ impl<'b, 't> Bench<'b, 't> {
     ) -> Result<(), Failure> {
         let (mut first_seed, mut in_vain) = (BATCH, 0);
         let mut moments = self.moments(best)?;
-        while in_vain < SAMPLES * best.cost.preemptive && go_on() {
+        while !moments.is_empty() && in_vain < SAMPLES * best.cost.preemptive && go_on() {
             let mut found = None;
             // Fewer would be the better catch, but are less likely to show it.
             for preemptions in (0..best.cost.preemptive).rev().take(DEPTHS) {
@@ -190,12 +221,21 @@ impl<'b, 't> Bench<'b, 't> {
     }
 
     /// Moments of the best run at which an interruption may change something;
-    /// those at which it has one, and those around them, more than once.
+    /// those at which it has one, and those around them, more than once. None if there
+    /// is no time to look for them: long runs take long to compare.
     fn moments(&mut self, best: &Failing) -> Result<Vec<Moment>, Failure> {
+        if !self.has_time() {
+            return Ok(Vec::new());
+        }
+        let begun = Instant::now();
         let plan = Plan::replay(best.schedule.clone());
         let Some(run) = self.trials.record(&plan, self.seed)? else {
             return Ok(Vec::new());
         };
+        let end = Instant::now() + COMPARING * begun.elapsed();
+        if self.deadline.is_some_and(|deadline| end > deadline) {
+            return Ok(Vec::new());
+        }
         let mut good = Vec::new();
         for rule in [Rule::Sequential, Rule::Backward] {
             let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
@@ -242,5 +282,8 @@ impl Laboratory for Bench<'_, '_> {
 
     fn has_time(&self) -> bool {
         (self.go_on)()
+            && self
+                .deadline
+                .is_none_or(|deadline| Instant::now() < deadline)
     }
 }
