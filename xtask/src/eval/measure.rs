@@ -42,6 +42,19 @@ impl Hunts {
     pub fn found(&self) -> usize {
         self.runs.iter().flatten().count()
     }
+
+    /// Takes in what came of a trial; whether it is the bug of the exhibit. What fails
+    /// in another way is complained of, and has not found anything.
+    fn take(&mut self, exhibit: &Exhibit, report: &Report) -> Result<bool, String> {
+        let judged = match report.found {
+            true => bohr_museum::judge(exhibit, report).map(|()| true),
+            false => Ok(false),
+        };
+        let is_it = judged == Ok(true);
+        self.runs.push(is_it.then_some(report.runs as f64));
+        self.seconds.push(is_it.then_some(report.seconds));
+        judged
+    }
 }
 
 /// Where a bug comes from.
@@ -338,11 +351,9 @@ impl<'a> Measuring<'a> {
             }
             let seed = Settings::seed(trial);
             let report = self.hunt(exhibit, &program, (strategy, seed), self.settings.seconds)?;
-            let wrong = report
-                .found
-                .then(|| bohr_museum::judge(exhibit, &report).err());
-            let is_it = matches!(wrong, Some(None));
-            if let Some(Some(sentence)) = wrong {
+            let judged = hunts.take(exhibit, &report);
+            let is_it = judged == Ok(true);
+            if let Err(sentence) = judged {
                 complaint.get_or_insert(format!("trial {trial}: {sentence}"));
             }
             if is_it {
@@ -353,8 +364,6 @@ impl<'a> Measuring<'a> {
                 };
                 self.keep_bug(exhibit, &program, origin, measured)?;
             }
-            hunts.runs.push(is_it.then_some(report.runs as f64));
-            hunts.seconds.push(is_it.then_some(report.seconds));
         }
         hunts.elapsed = begun.elapsed().as_secs_f64();
         measured.hunts.push(hunts);
@@ -408,5 +417,53 @@ impl<'a> Measuring<'a> {
         };
         let report = hunting.run(self.bohr, program, sizes);
         report.map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_museum::{Stack, named};
+
+    #[test]
+    fn only_the_bug_of_the_manifest_is_found() {
+        let account = named("account").unwrap();
+        let line = account.source.line_of("not-overdrawn").unwrap();
+        let report = |found: bool, kind: &str| Report {
+            found,
+            runs: 7,
+            kind: Some(kind.to_string()),
+            reproduced: Some(true),
+            stacks: Some(vec![Stack {
+                doing: "failed".to_string(),
+                stack: vec![format!("teller at main.c:{line}")],
+            }]),
+            ..Report::default()
+        };
+        let mut hunts = Hunts {
+            strategy: "random".to_string(),
+            runs: Vec::new(),
+            seconds: Vec::new(),
+            elapsed: 0.0,
+        };
+        assert_eq!(hunts.take(&account, &report(true, "assertion")), Ok(true));
+        assert_eq!(hunts.take(&account, &report(false, "")), Ok(false));
+        let wrong = hunts.take(&account, &report(true, "deadlock"));
+        assert!(wrong.unwrap_err().contains("deadlock instead of assertion"));
+        assert_eq!(hunts.runs, [Some(7.0), None, None]);
+        assert_eq!((hunts.seconds.len(), hunts.found()), (3, 1));
+    }
+
+    #[test]
+    fn a_rate_of_another_source_is_an_error_until_it_is_measured() {
+        let mut account = named("account").unwrap();
+        let mut measured = Measured::of(&account);
+        assert!(measured.errors.is_empty() && measured.native_per_thousand.is_some());
+        account.manifest.native.as_mut().unwrap().sources = "another".to_string();
+        measured.describe(&account);
+        assert_eq!(measured.native_per_thousand, None);
+        assert!(measured.errors[NATIVE].contains("museum measure account"));
+        account.manifest.native = None;
+        assert!(Measured::of(&account).errors[NATIVE].contains("not measured"));
     }
 }
