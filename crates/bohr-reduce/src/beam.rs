@@ -15,7 +15,8 @@
 //!
 //! States after equally many runs are ranked by how many runs they still take
 //! at least ([`Graph::bound`]), then by how much is done. A pass costs
-//! O(width · T · runs · nodes per run).
+//! O(width · runs · (T + n)), n being the nodes that could run from a state, each with
+//! its needs: every thread is tried before each choice.
 
 use crate::graph::{Graph, Need, NodeCount};
 use crate::order::Chain;

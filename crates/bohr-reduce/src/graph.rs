@@ -10,9 +10,10 @@
 //!
 //! Dependences that follow from others are left out. Since the graph has T
 //! chains, what precedes a node is one number for each chain, its *clock*, and
-//! "is already ordered" is a comparison of two numbers. Building takes
-//! O(events + T · nodes) time and T · nodes words; a graph for which that is too
-//! much keeps redundant edges and has no bounds.
+//! "is already ordered" is a comparison of two numbers. A node with k needs takes
+//! O(k · T): each need is held against the clocks of the others, and each clock is
+//! taken over. So building takes O(events + T · (nodes + edges)) time and T · nodes
+//! words; a graph for which that is too much keeps redundant edges and has no bounds.
 
 use crate::dependence::Dependences;
 use crate::footprint::Footprints;

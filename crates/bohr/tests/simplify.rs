@@ -244,6 +244,18 @@ fn what_is_no_bug_is_refused() {
 }
 
 #[test]
+fn a_program_that_is_gone_is_told_with_what_can_be_done() {
+    let folder = lost_update();
+    std::fs::rename(folder.path("program"), folder.path("moved")).unwrap();
+    let refusal = folder.bohr(&["simplify", "program.bohr"]).expect(2);
+    for words in ["is gone", "--program", "--export trace"] {
+        assert!(refusal.messages().contains(words), "{words}: {refusal}");
+    }
+    let words = ["simplify", "program.bohr", "--program", "./moved"];
+    folder.bohr(&words).expect(0);
+}
+
+#[test]
 fn a_bare_trace_is_reordered_too() {
     let folder = lost_update();
     let words = [

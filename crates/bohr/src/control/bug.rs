@@ -2,6 +2,7 @@
 
 use super::{environment, target};
 use crate::outcome::Failure;
+use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{self, Bug, ControlMode, ProgramIdentity};
 use bohr_explore::{ExploreError, Subject, Target};
 use std::ffi::OsStr;
@@ -32,6 +33,26 @@ impl BugArgs {
     }
 }
 
+/// A bug's program is not where it was.
+#[derive(Debug, thiserror::Error)]
+#[error("the program that the bug was found in is gone: there is no `{0}`")]
+struct ProgramGone(PathBuf);
+
+impl Diagnosis for ProgramGone {
+    fn fault(&self) -> Fault {
+        Fault::Input
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            "say where it is now (--program FILE), or build it again; without it nothing of a bug \
+             can be run, but a trace that was kept of it (bohr trace BUG --export trace) can be \
+             looked at and simplified"
+                .to_string(),
+        )
+    }
+}
+
 /// Reads a bug file.
 pub fn load_bug(path: &Path) -> Result<Bug, Failure> {
     let bytes = std::fs::read(path).map_err(|source| ExploreError::File {
@@ -48,6 +69,9 @@ pub fn load_bug(path: &Path) -> Result<Bug, Failure> {
 /// The bug's program, at its recorded place or at another that the user names.
 pub fn subject_of_bug(bug: &Bug, program: Option<&Path>) -> Result<Subject, Failure> {
     let recorded = PathBuf::from(OsStr::from_bytes(&bug.program.path));
+    if program.is_none() && !recorded.exists() {
+        return Err(ProgramGone(recorded).into());
+    }
     let path = program.unwrap_or(&recorded);
     let (target, models) = target(path, bug.program.mode == ControlMode::Calls)?;
     let mut subject = Subject::of_bug(bug, target, models);
