@@ -104,9 +104,9 @@ fn measure_one(exhibit: &Exhibit, runs: u32) -> Result<String, Error> {
     }
     let (name, failures) = (&exhibit.manifest.name, native.failures);
     let time = native.median_milliseconds;
-    let [before, after] = native.load.unwrap_or_default();
+    let others = native.others.unwrap_or(f64::NAN);
     Ok(format!(
-        "{name:20} {failures:5} of {runs} failed, {time} ms a run, load {before} to {after}{kept}"
+        "{name:20} {failures:5} of {runs} failed, {time} ms a run, others took {others} % of the processors{kept}"
     ))
 }
 

@@ -29,6 +29,55 @@ fn load_of(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
+/// What the processors have done, in clock ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticks {
+    /// All that there were.
+    all: u64,
+    /// Those that went to nobody.
+    idle: u64,
+    /// Those that went to this program and to what it started and waited for.
+    own: u64,
+}
+
+impl Ticks {
+    /// Up to now.
+    pub fn now() -> Option<Ticks> {
+        let machine = fs::read_to_string("/proc/stat").ok()?;
+        let own = fs::read_to_string("/proc/self/stat").ok()?;
+        Ticks::read(&machine, &own)
+    }
+
+    /// The first line of `/proc/stat`: user, nice, system, idle, waiting, and more. Of
+    /// `/proc/self/stat` the four figures from the eleventh behind the name on: by user
+    /// and system, then the same of children.
+    fn read(machine: &str, own: &str) -> Option<Ticks> {
+        let numbers = |text: &str| -> Vec<u64> {
+            { text.split_whitespace() }
+                .filter_map(|it| it.parse().ok())
+                .collect()
+        };
+        // Guests, the last two, are counted among the users.
+        let machine = numbers(machine.lines().next()?);
+        let machine = machine.get(..8)?;
+        let (_, own) = own.rsplit_once(')')?;
+        let own: Vec<&str> = own.split_whitespace().collect();
+        Some(Ticks {
+            all: machine.iter().sum(),
+            idle: machine[3] + machine[4],
+            own: numbers(&own.get(11..15)?.join(" ")).iter().sum(),
+        })
+    }
+
+    /// Per cent of the time since then that others took.
+    pub fn others_since(self, then: Ticks) -> f64 {
+        let spent = |of: fn(&Ticks) -> u64| of(&self).saturating_sub(of(&then)) as f64;
+        let all = spent(|it| it.all).max(1.0);
+        let others = all - spent(|it| it.idle) - spent(|it| it.own);
+        (1000.0 * others.max(0.0) / all).round() / 10.0
+    }
+}
+
 /// The first line that a compiler says about its version.
 pub fn version(compiler: &[String]) -> String {
     let (program, arguments) = compiler.split_first().expect("a compiler has a name");
@@ -79,6 +128,22 @@ mod tests {
         assert_eq!(load_of("5.27 6.80 6.14 3/211 31816\n"), Some(5.27));
         assert_eq!(load_of(""), None);
         assert!(load() >= 0.0);
+    }
+
+    #[test]
+    fn others_are_who_is_neither_idle_nor_oneself() {
+        let own = |ticks: u64| format!("7 (a b) S 1 7 7 0 -1 4 1 0 0 0 {ticks} 3 20 7 20 0 1");
+        let then = Ticks::read("cpu  100 0 50 800 50 0 0 0 0 0\ncpu0 1 2\n", &own(10)).unwrap();
+        let expected = Ticks {
+            all: 1000,
+            idle: 850,
+            own: 40,
+        };
+        assert_eq!(then, expected);
+        let now = Ticks::read("cpu  180 10 60 890 60 0 0 0 0 0\n", &own(60)).unwrap();
+        assert_eq!(now.others_since(then), 25.0);
+        assert_eq!(Ticks::read("cpu 1 2", &own(1)), None);
+        assert!(Ticks::now().is_some());
     }
 
     #[test]

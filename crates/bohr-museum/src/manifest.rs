@@ -280,10 +280,14 @@ pub struct Native {
     pub median_milliseconds: f64,
     /// What it was measured on.
     pub machine: String,
-    /// How busy that was before and after: processes that wanted a processor, in the
-    /// mean of a minute. A rate of a busy machine is another than that of a quiet one.
+    /// Threads that wanted a processor before and after, in the mean of a minute. Those
+    /// of the exhibit itself, and of the one before it, are among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<[f64; 2]>,
+    /// Per cent of the processors' time that other programs took while it ran: a rate of
+    /// a busy machine is another than that of a quiet one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
     /// What it was compiled with.
     pub compiler: String,
     /// Hash of the sources, so that a changed program is not taken for measured.

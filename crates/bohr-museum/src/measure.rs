@@ -3,6 +3,7 @@
 //! nobody measured.
 
 use crate::exhibit::read;
+use crate::machine::Ticks;
 use crate::{Compilers, Error, Exhibit, Language, Native, Outcome, Variant};
 use crate::{compile, machine, native, run_once};
 use std::path::{Path, PathBuf};
@@ -58,12 +59,14 @@ impl Exhibit {
     /// What is wrong with how often it fails, if anything.
     #[must_use]
     pub fn poor_rate(&self) -> Option<String> {
-        let runs = self
-            .manifest
-            .native
-            .as_ref()
-            .map_or(0, |native| native.runs);
+        let native = self.manifest.native.as_ref();
+        let runs = native.map_or(0, |native| native.runs);
         match self.rate() {
+            Rate::Measured(_)
+                if native.is_some_and(|native| native.load.and(native.others).is_none()) =>
+            {
+                Some("nobody knows how busy the machine was".to_string())
+            }
             Rate::Measured(_) if runs < FEWEST_RUNS => {
                 Some(format!("{runs} runs are no rate; {FEWEST_RUNS} are"))
             }
@@ -85,7 +88,7 @@ const HEADING: &str = "# Written by `cargo xtask museum measure`.";
 /// If it does not build, fails in another way than it says, or its twin fails.
 pub fn measure(exhibit: &Exhibit, runs: u32) -> Result<Native, Error> {
     let compilers = Compilers::default();
-    let load = machine::load();
+    let (load, begun) = (machine::load(), Ticks::now());
     let arguments = &exhibit.manifest.arguments.default;
     let twin = compile(exhibit, Variant::Fixed, &compilers)?;
     let (failures, _) = repeat(exhibit, &twin, arguments, runs.div_ceil(TWIN_SHARE))?;
@@ -113,6 +116,9 @@ pub fn measure(exhibit: &Exhibit, runs: u32) -> Result<Native, Error> {
         median_milliseconds: (median.as_secs_f64() * 10_000.0).round() / 10.0,
         machine: machine::facts(),
         load: Some([load, machine::load()]),
+        others: Ticks::now()
+            .zip(begun)
+            .map(|(now, then)| now.others_since(then)),
         compiler: machine::version(compiler),
         sources: fingerprint(exhibit),
     })
@@ -193,6 +199,7 @@ mod tests {
             median_milliseconds: 1.5,
             machine: "a machine".into(),
             load: Some([0.25, 1.5]),
+            others: Some(12.5),
             compiler: "a compiler".into(),
             sources: "0123".into(),
         }
@@ -237,6 +244,9 @@ mod tests {
         };
         assert_eq!(rated(None), (Rate::Unmeasured, false));
         assert_eq!(rated(Some(&measured)), (Rate::Measured(3.0), true));
+        measured.others = None;
+        assert!(!rated(Some(&measured)).1);
+        measured.others = Some(0.0);
         measured.runs = 999;
         assert!(!rated(Some(&measured)).1);
         measured.runs = 1000;
