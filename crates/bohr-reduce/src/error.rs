@@ -37,6 +37,9 @@ pub enum Malformed {
     /// A barrier is left by one who never arrived.
     #[error("the thread has not arrived at the barrier")]
     NotArrived,
+    /// A wait returns that is woken by one who waits for it first.
+    #[error("whoever wakes the thread from its wait waits for it first")]
+    Circle,
 }
 
 /// Why a trace was not simplified.

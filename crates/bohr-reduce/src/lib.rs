@@ -31,6 +31,7 @@
 pub mod beam;
 mod buffers;
 pub mod check;
+mod circles;
 pub mod dependence;
 pub mod dynamic;
 mod error;

@@ -2,7 +2,7 @@
 //! chain at a time.
 
 use bohr_event::{
-    Anchor, PlaceNumber, Schedule, Segment, ThreadIndex, ThreadPath,
+    Anchor, ChoiceKind, PlaceNumber, Schedule, Segment, ThreadIndex, ThreadPath,
     control::{Recorded, Step},
 };
 use std::collections::HashMap;
@@ -18,6 +18,8 @@ pub struct Execution<'a> {
     /// Paths by thread index, if anybody knows them: they tell which threads are
     /// store buffers.
     pub threads: &'a [ThreadPath],
+    /// Whether waits may have ended without a signal, since somebody let them.
+    pub wakes_by_chance: bool,
 }
 
 impl<'a> Execution<'a> {
@@ -37,6 +39,8 @@ impl<'a> Execution<'a> {
             steps: &run.steps,
             pending: &run.pending,
             threads: &run.threads,
+            wakes_by_chance: { run.schedule.choices().iter() }
+                .any(|choice| choice.kind == ChoiceKind::SpuriousWake),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::footprint::Footprints;
 use crate::graph::{Graph, NodeCount};
 use crate::order::{Chain, Chains, Execution, Order};
 use crate::preemption::preemptive;
-use crate::{beam, exact, lifecycle, window};
+use crate::{beam, circles, exact, lifecycle, window};
 use bohr_event::control::Step;
 
 /// What to do.
@@ -89,6 +89,7 @@ pub fn simplify(
         return Err(SimplifyError::TooLong(steps.len() as u64));
     }
     lifecycle::check(execution, options.whole_threads)?;
+    circles::check(execution)?;
     let chains = Chains::new(steps);
     let footprints = Footprints::new(execution, &chains);
     let graph = Graph::new(&chains, &footprints, options.pin_last);

@@ -106,6 +106,69 @@ fn impossible_events_are_named() {
     }
 }
 
+#[test]
+fn circles_of_waits_are_refused_and_nothing_that_may_be() {
+    use EventKind::*;
+    let (one, other) = (0x10, 0x20);
+    let options = Options {
+        whole_threads: false,
+        ..Options::default()
+    };
+    let refused = |steps: &[Step], wakes_by_chance| {
+        let execution = Execution {
+            wakes_by_chance,
+            ..Execution::of(steps)
+        };
+        match simplify(execution, &options, &mut || true) {
+            Ok(_) => None,
+            Err(SimplifyError::Malformed { event, reason, .. }) => {
+                assert_eq!(reason, Malformed::Circle);
+                Some(event.0)
+            }
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let crossed = [
+        step(2, Read, 0x30),
+        step(0, Wait, one),
+        step(1, Wait, other),
+        step(1, Signal, one),
+        step(0, Signal, other),
+    ];
+    assert_eq!(refused(&crossed, false), Some(1));
+    assert_eq!(refused(&crossed, true), None, "chance may have woken both");
+    let by_way_of_others = [
+        step(0, Wait, one),
+        step(1, Wait, other),
+        step(2, Wait, 0x30),
+        step(1, Broadcast, one),
+        step(2, Broadcast, other),
+        step(0, Broadcast, 0x30),
+    ];
+    assert_eq!(refused(&by_way_of_others, false), Some(0));
+    let woken_from_outside = [step(0, Wait, one), step(0, Signal, one)];
+    let one_by_a_handler = [
+        step(0, Handle, 0),
+        step(0, Wait, one),
+        step(1, Wait, other),
+        step(1, Signal, one),
+        step(0, Signal, other),
+    ];
+    let one_by_the_other = [
+        step(0, Wait, one),
+        step(0, Signal, other),
+        step(1, Wait, other),
+        step(1, Signal, one),
+    ];
+    for fine in [
+        &woken_from_outside[..],
+        &one_by_a_handler,
+        &one_by_the_other,
+    ] {
+        assert_eq!(refused(fine, false), None, "{fine:?}");
+    }
+}
+
 fn any_steps(kinds: &'static [EventKind]) -> impl Strategy<Value = Vec<Step>> {
     let step = (0u32..4, 0..kinds.len(), 0u64..6, 0u32..6, any::<bool>()).prop_map(
         move |(thread, kind, object, size, names_thread)| Step {

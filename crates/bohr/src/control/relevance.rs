@@ -18,11 +18,7 @@ pub fn relevant(run: &Recorded, atlas: &Atlas, signature: &Signature) -> Option<
     let sharing = Sharing::of(program);
     let influences = Influences::new(program, &sharing);
     let trace = Trace {
-        execution: Execution {
-            steps: &run.steps,
-            pending: &run.pending,
-            threads: &run.threads,
-        },
+        execution: Execution::recorded(run),
         site: &site,
         from: 0,
     };

@@ -7,6 +7,7 @@ use super::report::{self, Report};
 use crate::control::interruption;
 use crate::outcome::{Failure, Outcome};
 use crate::trace;
+use bohr_event::ChoiceKind;
 use bohr_event::control::Step;
 use bohr_explore::{ExploreError, write_whole};
 use bohr_reduce::{Execution, Options, cost, simplify};
@@ -36,6 +37,7 @@ pub fn run(args: &Args) -> Outcome {
     let execution = Execution {
         threads: &threads,
         pending: pending.as_deref().unwrap_or_default(),
+        wakes_by_chance: trace.notes()?.iter().any(|(_, note)| is_chance(note)),
         ..Execution::of(&steps)
     };
     let go_on = until(started + args.time);
@@ -81,6 +83,12 @@ fn step(record: &Record) -> Step {
         thread: record.thread,
         operation: record.operation,
     }
+}
+
+/// Whether a thread woke without a signal.
+fn is_chance(note: &Note) -> bool {
+    let kind = ChoiceKind::SpuriousWake;
+    matches!(note, Note::Choice { kind: asked, .. } if *asked == kind)
 }
 
 /// `cache.trace` becomes `cache.simple.trace`.

@@ -40,9 +40,8 @@ pub fn slice(program: &Program, aligned: &Aligned) -> Window {
     let site = |place: PlaceNumber| aligned.sites.get(&place).copied();
     let trace = Trace {
         execution: Execution {
-            steps,
-            pending: &[],
             threads: &aligned.threads,
+            ..Execution::of(steps)
         },
         site: &site,
         from: 0,
