@@ -70,11 +70,16 @@ pub enum EventKind {
     /// it. The `Write` of the buffer, which counts as a thread of its own, makes
     /// it visible to all.
     Store = 25,
+    /// Looks at something that threads synchronise by and leaves it as it was: a lock
+    /// that could not be had at once, a wait that came to its limit without waiting, a
+    /// thread that has not ended. If its order is `Acquire`, it found something done,
+    /// as `pthread_once` does, and sees all that was done.
+    Look = 26,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 26] = {
+    pub const ALL: [EventKind; 27] = {
         use EventKind::*;
         [
             Start,
@@ -103,6 +108,7 @@ impl EventKind {
             Handle,
             External,
             Store,
+            Look,
         ]
     };
 

@@ -44,7 +44,7 @@ pub use event::{EventKind, MemoryOrder};
 pub use fault::{Diagnosis, Fault};
 pub use ids::{FunctionId, Place, SiteId};
 pub use memory_model::{MemoryModel, ParseModelError};
-pub use run::{Operation, PlaceNumber, ThreadIndex};
+pub use run::{Operation, PlaceNumber, Stream, ThreadIndex};
 pub use schedule::{Anchor, Choice, ChoiceKind, Schedule, Segment};
 pub use signature::{FailureKind, Frame, Signature};
 pub use thread::{ParsePathError, ThreadPath, spoken};

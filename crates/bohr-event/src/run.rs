@@ -37,6 +37,35 @@ impl ThreadIndex {
     }
 }
 
+/// A pipe, a socket or the like of one run, in the order in which the program came to
+/// use them. All sockets are one: nobody knows who is at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stream(pub u32);
+
+impl Stream {
+    const FIRST: u64 = 0xf << 60;
+    const DISTANCE: u64 = 16;
+
+    /// The stream as the object of an operation: no address of the program.
+    ///
+    /// ```
+    /// use bohr_event::Stream;
+    /// assert_eq!(Stream::from_object(Stream(3).object()), Some(Stream(3)));
+    /// assert_eq!(Stream::from_object(0x7fff_0000_1000), None);
+    /// ```
+    #[must_use]
+    pub const fn object(self) -> u64 {
+        Stream::FIRST + Stream::DISTANCE * self.0 as u64
+    }
+
+    /// The stream that an operation's object stands for; `None` for all else.
+    #[must_use]
+    pub fn from_object(object: u64) -> Option<Stream> {
+        let number = object.checked_sub(Stream::FIRST)? / Stream::DISTANCE;
+        u32::try_from(number).ok().map(Stream)
+    }
+}
+
 /// A place in the program as one number: the number of a loaded object in the
 /// upper 16 bits, the site number or code offset within it below. Equal in all
 /// runs of the same program that load the same objects in the same order; the
@@ -98,12 +127,23 @@ impl Operation {
         }
     }
 
+    /// One that concerns all streams, as waiting for any of several does.
+    #[must_use]
+    pub const fn on_streams(kind: EventKind, place: PlaceNumber) -> Operation {
+        Operation::plain(kind, u32::MAX, Stream(0).object(), place)
+    }
+
+    /// Whether it concerns all streams.
+    #[must_use]
+    pub const fn is_on_streams(&self) -> bool {
+        self.size == u32::MAX && self.object == Stream(0).object()
+    }
+
     /// Whether it gives or takes a permit of a semaphore. Events of those touch the
-    /// semaphore's first byte, events of streams no memory. An attempt that may have
-    /// failed is not known to have taken one.
+    /// semaphore's first byte, events of streams no memory.
     #[must_use]
     pub const fn is_permit(&self) -> bool {
-        matches!(self.kind, EventKind::Send | EventKind::Receive) && self.size > 0
+        matches!(self.kind, EventKind::Send | EventKind::Receive) && self.size == 1
     }
 
     /// Whether the order of the two can matter: both touch the same thing, and

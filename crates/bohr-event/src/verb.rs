@@ -76,6 +76,7 @@ fn words(kind: EventKind) -> (&'static str, &'static str) {
         Yield => ("yield", "yields"),
         Sleep => ("sleep", "sleeps"),
         Handle => ("handle a signal", "handles a signal"),
+        Look => ("look at something without waiting", "looks at"),
         Store => ("store into its buffer", "buffers"),
         External => ("make a system call", "makes a system call"),
     }

@@ -128,6 +128,9 @@ impl Detector {
             AcquireShared | Wait | Receive | Start => {
                 self.take_over(thread, object);
             }
+            // Whoever does not get a lock knows nothing of what its holder did.
+            Look if step.operation.order < MemoryOrder::Acquire => {}
+            Look => self.take_over(thread, object),
             Arrive => {
                 let passed = self.pass_on(thread);
                 self.barriers

@@ -44,7 +44,7 @@ pub use confirm::{Confirmation, confirm, object_of_sites};
 pub use distinct::Distinct;
 pub use error::ExploreError;
 pub use knowledge::Knowledge;
-pub use names::Names;
+pub use names::{Names, spoken_stream};
 pub use race::ToldRace;
 pub use ran::Ran;
 pub use server::{Server, ServerError, Voice};

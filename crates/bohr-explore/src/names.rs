@@ -4,7 +4,7 @@ use crate::atlas::{Atlas, Spot};
 use crate::verdict::{is_library, is_written, written_spot};
 use crate::vocabulary::Vocabulary;
 use bohr_event::control::Step;
-use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
+use bohr_event::{EventKind, Operation, PlaceNumber, Stream, ThreadIndex, ThreadPath};
 use std::collections::{BTreeMap, HashMap};
 
 /// See the module.
@@ -146,6 +146,9 @@ impl<'a> Names<'a> {
         if let Some(thread) = ThreadIndex::from_object(address) {
             return format!("thread {}", self.thread(thread));
         }
+        if let Some(stream) = spoken_stream(operation) {
+            return stream;
+        }
         self.atlas
             .global(address)
             .or_else(|| self.part(operation))
@@ -182,6 +185,16 @@ impl<'a> Names<'a> {
             false => format!("byte {offset} of the {size} bytes (from {spot})"),
         })
     }
+}
+
+/// How a pipe or the like is called that an operation is about.
+#[must_use]
+pub fn spoken_stream(operation: &Operation) -> Option<String> {
+    if operation.is_on_streams() {
+        return Some("any stream".to_string());
+    }
+    let Stream(number) = Stream::from_object(operation.object)?;
+    Some(format!("stream {}", number + 1))
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ fn channel(kind: EventKind) -> Option<(Channel, bool)> {
         Arrive => Some((Channel::Barrier, false)),
         Depart => Some((Channel::Barrier, true)),
         Read | Write | Update | Fence | Alloc | Free | Yield | Sleep | Handle | External
-        | Store => None,
+        | Store | Look => None,
     }
 }
 

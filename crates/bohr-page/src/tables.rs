@@ -180,6 +180,6 @@ fn class(kind: EventKind) -> &'static str {
         Start | Exit | Fork | Join => "life",
         Fence | Yield | Sleep | Handle | External => "other",
         Acquire | AcquireShared | Release | ReleaseShared | Wait | Signal | Broadcast | Send
-        | Receive | Arrive | Depart => "sync",
+        | Receive | Arrive | Depart | Look => "sync",
     }
 }

@@ -15,14 +15,21 @@
 //! - Memory that is given out and given back: `Alloc` and `Free` write the
 //!   whole block, and the heap of the thread that allocated it, since the order
 //!   of frees decides what later allocations return.
-//! - Steps on the world outside are ordered among themselves, and so are sleeps.
-//! - Fences, yields and signal handlers touch nothing: executions are
-//!   sequentially consistent.
+//! - Steps on the world outside are ordered among themselves.
+//! - Time passes when nobody can go on, so a `Sleep` stays behind all that came
+//!   before it, and before all that came behind it; so does the handler of a signal,
+//!   which may be a timer's.
+//! - A signal is handled before the next that its thread does: so the event before a
+//!   `Handle` touches what signals to its thread touch. Without that a signal could
+//!   move to before it.
+//! - `Look` counts as a write of what it looks at: whether a lock could be had
+//!   depends on its readers, too.
+//! - Fences and yields touch nothing: executions are sequentially consistent.
 
 use crate::buffers::Buffers;
 use crate::order::{Chain, Chains, Execution};
 use crate::variables::{VariableNumber, Variables};
-use bohr_event::{EventKind, Operation};
+use bohr_event::{EventKind, Operation, control::Step};
 use std::collections::HashMap;
 
 /// One variable that an event touches.
@@ -55,10 +62,12 @@ struct Span {
 /// name as well.
 fn names_object(operation: &Operation) -> bool {
     use EventKind::*;
-    !matches!(
-        operation.kind,
-        Fence | Yield | Sleep | Handle | External | Alloc | Free | Store
-    )
+    match operation.kind {
+        Fence | Yield | Handle | External | Alloc | Free | Store => false,
+        // A sleep, or a wait that has come to its limit.
+        Sleep => operation.object != 0,
+        _ => true,
+    }
 }
 
 /// Whether the operation leaves its object as it was.
@@ -81,6 +90,7 @@ impl Footprints {
             variables: special.count(),
         };
         let mut last_of: Vec<Option<u32>> = vec![None; chains.count()];
+        let mut order = Barriers::new(chains.count());
         for (event, (step, &chain)) in (0u32..).zip(steps.iter().zip(&chains.of)) {
             let (span, extra) = special.span(&step.operation, chain, &variables);
             footprints.spans.push(span);
@@ -91,10 +101,17 @@ impl Footprints {
             let buffer = concerned.map(|owner| (event, special.buffer(owner)));
             footprints.extras.extend(buffer);
             let before = last_of[chain.position()].replace(event);
-            if let (EventKind::Wait, Some(before)) = (step.operation.kind, before) {
-                // Queues up right after what it did before.
-                let queue = VariableNumber(span.first);
-                footprints.extras.push((before, queue));
+            for queue in queues(step, &variables) {
+                // Queues up right after what it did before; others could come between.
+                let own = (step.operation.kind != EventKind::Wait).then_some(event);
+                let events = before.into_iter().chain(own);
+                footprints.extras.extend(events.map(|event| (event, queue)));
+            }
+            let pairs = order.take_in(event, step, chain);
+            for (earlier, later) in pairs {
+                let fence = VariableNumber(footprints.variables);
+                footprints.variables += 1;
+                footprints.extras.extend([(earlier, fence), (later, fence)]);
             }
         }
         for wait in pending
@@ -146,6 +163,63 @@ impl Footprints {
         let start = self.extras.partition_point(|extra| extra.0 < event);
         let end = self.extras.partition_point(|extra| extra.0 <= event);
         &self.extras[start..end]
+    }
+}
+
+/// What a thread that comes to this event has queued up for since the event before:
+/// whoever notifies it, or sends it a signal, in between, changes what happens.
+fn queues(step: &Step, variables: &Variables) -> Vec<VariableNumber> {
+    let operation = &step.operation;
+    match operation.kind {
+        EventKind::Wait => vec![VariableNumber(variables.of(operation).start)],
+        EventKind::Sleep if names_object(operation) => {
+            vec![VariableNumber(variables.of(operation).start)]
+        }
+        // Signals go to a thread, or to all of them.
+        EventKind::Handle => [step.thread.object(), 0]
+            .into_iter()
+            .filter_map(|object| variables.of_object(object))
+            .map(VariableNumber)
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Keeps all events on their side of some.
+struct Barriers {
+    /// By chain, since the last barrier: the last event.
+    since: Vec<Option<u32>>,
+    /// The last barrier, and whose it is.
+    last: Option<(u32, Chain)>,
+}
+
+impl Barriers {
+    fn new(chains: usize) -> Barriers {
+        Barriers {
+            since: vec![None; chains],
+            last: None,
+        }
+    }
+
+    /// Takes in an event; gives pairs of events that have to stay in this order, from
+    /// which, by the order of each thread, all others follow.
+    fn take_in(&mut self, event: u32, step: &Step, chain: Chain) -> Vec<(u32, u32)> {
+        let is_barrier = matches!(step.operation.kind, EventKind::Sleep | EventKind::Handle);
+        let mut pairs = Vec::new();
+        let first = self.since[chain.position()].replace(event).is_none();
+        if let Some((barrier, owner)) = self.last
+            && first
+            && owner != chain
+        {
+            pairs.push((barrier, event));
+        }
+        if is_barrier {
+            self.since[chain.position()] = None;
+            let others = self.since.iter_mut().filter_map(Option::take);
+            pairs.extend(others.map(|earlier| (earlier, event)));
+            self.last = Some((event, chain));
+        }
+        pairs
     }
 }
 

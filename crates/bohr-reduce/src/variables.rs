@@ -93,6 +93,12 @@ impl Variables {
         self.spans[&(operation.object, operation.size.max(1))].clone()
     }
 
+    /// The first variable of an object, if some operation named it.
+    pub(crate) fn of_object(&self, object: u64) -> Option<u32> {
+        let span = self.spans.get(&(object, 1))?;
+        Some(span.start)
+    }
+
     /// The variables that lie in some bytes, wholly or in part.
     pub(crate) fn within(&self, start: u64, length: u64) -> Range<u32> {
         let end = start.saturating_add(length);

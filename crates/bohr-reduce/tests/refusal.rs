@@ -15,6 +15,49 @@ fn step(thread: u32, kind: EventKind, object: u64) -> Step {
     }
 }
 
+/// Whether the checker lets two neighbours of a trace, of different threads, change
+/// places.
+fn may_swap(steps: &[Step], first: usize) -> bool {
+    let execution = Execution::of(steps);
+    let footprints = Footprints::new(execution, &Chains::new(steps));
+    let mut swapped = steps.to_vec();
+    swapped.swap(first, first + 1);
+    check(steps, &footprints, &Order::of(&swapped)).is_ok()
+}
+
+/// Time passes where nobody can go on; a signal is handled before anything else; a
+/// look finds what was there.
+#[test]
+fn sleeps_signals_and_looks_stay_where_they_are() {
+    use EventKind::*;
+    let (one, other) = (0x10, 0x20);
+    let object = ThreadIndex(1).object();
+    let trace = |second: Step| [step(0, Write, one), second, step(2, Write, other)];
+    // Beside an ordinary step of another thread both neighbours may pass.
+    let plain = trace(step(1, Write, 0x30));
+    assert!(may_swap(&plain, 0) && may_swap(&plain, 1));
+    for barrier in [step(1, Sleep, 0), step(1, Sleep, 0x30), step(1, Handle, 10)] {
+        let steps = trace(barrier);
+        assert!(!may_swap(&steps, 0), "{barrier:?}");
+        assert!(!may_swap(&steps, 1), "{barrier:?}");
+    }
+    // Readers of a lock may pass each other, but not whoever could not lock it.
+    let looks = [
+        step(0, AcquireShared, one),
+        step(1, Look, one),
+        step(2, AcquireShared, one),
+    ];
+    assert!(!may_swap(&looks, 0) && !may_swap(&looks, 1));
+    // A signal between what a thread does and the handler cannot come before.
+    let signalled = [
+        step(1, Write, one),
+        step(0, Signal, object),
+        step(1, Handle, 10),
+        step(1, Write, other),
+    ];
+    assert!(!may_swap(&signalled, 0) && !may_swap(&signalled, 1));
+}
+
 #[test]
 fn impossible_events_are_named() {
     use EventKind::*;

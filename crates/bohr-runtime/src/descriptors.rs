@@ -3,7 +3,7 @@
 
 use crate::{carrier::CarrierOnly, engine::ENGINE, notices, system, thread::Wait};
 use alloc::vec::Vec;
-use bohr_event::control::Notice;
+use bohr_event::{Stream, control::Notice};
 use core::{
     cell::{Cell, RefCell},
     mem::MaybeUninit,
@@ -15,8 +15,6 @@ pub type Check = dyn Fn() -> bool;
 
 /// Descriptors that are kept track of.
 const TRACKED: usize = 1024;
-/// Names of streams as objects of events begin here: no address is there.
-const NAMES: usize = 0xf000_0000_0000_0000;
 
 /// Devices that give random bytes: major number 1, minor numbers 8 and 9.
 const CHANCE: [u64; 2] = [1 << 8 | 8, 1 << 8 | 9];
@@ -53,8 +51,10 @@ pub fn kind(descriptor: i32) -> Kind {
     match status.st_mode & libc::S_IFMT {
         libc::S_IFCHR if CHANCE.contains(&status.st_rdev) => Kind::Chance,
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
-        // Pipes are one object with two ends; of others each descriptor is one.
+        // Pipes are one object with two ends. Of sockets nobody knows who is at the
+        // other end, so they are all one; of others each descriptor is one.
         libc::S_IFIFO => Kind::Stream(name_of_pipe(&status)),
+        libc::S_IFSOCK => Kind::Stream(name(u64::MAX, u64::MAX)),
         _ => Kind::Stream(name(u64::MAX, descriptor as u64)),
     }
 }
@@ -92,11 +92,11 @@ pub fn name_of(descriptor: i32) -> usize {
 fn name(device: u64, inode: u64) -> usize {
     let mut seen = STREAMS.seen.borrow_mut();
     let known = seen.iter().position(|&entry| entry == (device, inode));
-    NAMES
-        + 16 * known.unwrap_or_else(|| {
-            seen.push((device, inode));
-            seen.len() - 1
-        })
+    let position = known.unwrap_or_else(|| {
+        seen.push((device, inode));
+        seen.len() - 1
+    });
+    Stream(position as u32).object() as usize
 }
 
 /// Whether calls on it return instead of waiting.

@@ -20,7 +20,7 @@ use crate::{
     outpost, probe,
     record::RECORD,
     spin::Sample,
-    thread::{Interruptible, Life, Thread, Wait},
+    thread::{Interruptible, Life, NOW, Thread, Wait},
     timers,
     trace::TRACER,
     waiting,
@@ -296,6 +296,12 @@ impl Engine {
         self.announce(operation, Wait::Nothing, u64::MAX);
     }
 
+    /// Announces that the running thread tries something without waiting; whether it
+    /// comes to pass, now that it happens.
+    pub fn attempt(&self, operation: Operation, wait: Wait) -> bool {
+        self.announce(operation, wait, NOW) != Woken::Expired
+    }
+
     /// Announces an operation; returns when it is to be done.
     pub fn announce(&self, operation: Operation, wait: Wait, deadline: u64) -> Woken {
         dispatch::resume();
@@ -327,7 +333,7 @@ impl Engine {
         // Whoever can be cancelled at any moment does not come back to its call.
         let leaves = woken == Woken::Cancelled && !thread.cancel.at_point.get();
         let in_vain = matches!(woken, Woken::Expired | Woken::Interrupted) || leaves;
-        self.executed(operation, in_vain);
+        self.executed(waiting::outcome(thread, operation, in_vain));
         thread.wait.set(Wait::Nothing);
         thread.buffer.need.set(Need::Nothing);
         thread.deadline.set(u64::MAX);
@@ -348,7 +354,7 @@ impl Engine {
             self.reschedule();
             self.take_first_leave();
         }
-        self.executed(operation, false);
+        self.executed(operation);
     }
 
     /// The same at a point where the thread can be cancelled.
@@ -383,14 +389,11 @@ impl Engine {
             self.reschedule();
             self.take_first_leave();
         }
-        self.executed(operation, false);
+        self.executed(operation);
     }
 
     /// Books one event, now that it happens.
-    fn executed(&self, mut operation: Operation, in_vain: bool) {
-        if in_vain {
-            operation.kind = EventKind::Sleep;
-        }
+    fn executed(&self, mut operation: Operation) {
         if operation.kind == EventKind::Fork {
             // Others may have created threads since it was announced.
             operation.object = self.next_index().object();

@@ -49,6 +49,11 @@ impl Mutex {
         )
     }
 
+    /// Whether the owner may lock it again.
+    pub fn is_recursive(self) -> bool {
+        self.kind() & Self::TYPE == Self::RECURSIVE
+    }
+
     /// Whether locking it would not block that thread.
     pub fn can_be_taken_by(self, number: i32) -> bool {
         let lock = self.lock();
@@ -59,6 +64,16 @@ impl Mutex {
             return true;
         }
         self.owner() == number && self.answers_its_owner()
+    }
+
+    /// Whether unlocking it does anything for that thread: others are refused where
+    /// the mutex knows its owner, and otherwise unlock what somebody else has locked.
+    pub fn can_be_given_back_by(self, number: i32) -> bool {
+        let knows_owner = self.answers_its_owner() || self.kind() & Self::ROBUST != 0;
+        match knows_owner {
+            true => self.is_held_by(number),
+            false => self.lock() & Self::OWNER != 0,
+        }
     }
 
     /// Whether the thread holds it already: locking and unlocking change only a count.

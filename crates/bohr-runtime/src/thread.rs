@@ -44,12 +44,17 @@ pub enum Wait {
     Signal(u64),
     /// The descriptor is ready for one of these `poll` events.
     Descriptor(i32, i16),
+    /// The mutex at this address can be given back by this thread.
+    Held(usize),
     /// The timer with this number has expired, or is gone.
     Timer(usize),
     /// Any of the descriptors of a `poll`, `select` or `epoll` call is ready:
     /// the address of the call's own check.
     Check(usize),
 }
+
+/// The deadline of whoever does not wait.
+pub const NOW: u64 = 0;
 
 /// Which handlers end a wait with `EINTR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +279,9 @@ impl Thread {
     /// Notes the beginning of a wait.
     pub fn begin(&self, wait: Wait, deadline: u64, now: u64) {
         self.wait.set(wait);
-        self.deadline.set(deadline);
+        // Whoever comes too late does not wait.
+        let is_past = deadline <= CLOCK.now();
+        self.deadline.set(if is_past { NOW } else { deadline });
         self.woken.set(false);
         self.since.set(now);
     }

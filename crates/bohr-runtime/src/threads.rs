@@ -10,7 +10,7 @@ use crate::{
     pool::POOL,
     real::real,
     signals,
-    thread::{Life, Start, Thread, Wait},
+    thread::{Life, NOW, Start, Thread, Wait},
 };
 use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{EventKind, ThreadIndex, ThreadPath};
@@ -160,7 +160,12 @@ pub fn finished(thread: &'static Thread) -> ! {
 pub fn join(thread: &'static Thread, place: u64, deadline: u64) -> Result<usize, i32> {
     let joining = operation(EventKind::Join, thread.object(), place);
     let wait = Wait::End(thread.index);
-    match ENGINE.announce_cancellable(joining, wait, deadline) {
+    let woken = match deadline {
+        // Only who may wait can be cancelled there.
+        NOW => ENGINE.announce(joining, wait, NOW),
+        deadline => ENGINE.announce_cancellable(joining, wait, deadline),
+    };
+    match woken {
         Woken::Expired => Err(libc::ETIMEDOUT),
         Woken::Cancelled => cancel::act(),
         Woken::Ready | Woken::Interrupted => {

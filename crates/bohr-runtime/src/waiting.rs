@@ -8,10 +8,10 @@ use crate::{
     interpose::{cancel, machine, priority},
     layout::{Mutex, ReadWriteLock, Semaphore},
     signals,
-    thread::{Life, Thread, Wait},
+    thread::{Life, NOW, Thread, Wait},
     timers,
 };
-use bohr_event::ThreadIndex;
+use bohr_event::{EventKind, MemoryOrder, Operation, ThreadIndex};
 use bohr_schedule::Cause;
 
 /// Whether the thread can go on: its pending operation is possible, or there is
@@ -42,6 +42,33 @@ pub fn result(thread: &Thread) -> Woken {
     }
 }
 
+/// What an operation has become, now that it happens: one that is given up, or finds
+/// nothing left to do, is another one.
+pub fn outcome(thread: &Thread, operation: Operation, in_vain: bool) -> Operation {
+    let finds_done = matches!(thread.wait.get(), Wait::Once(address) if is_done(address));
+    match (in_vain, thread.deadline.get()) {
+        (true, NOW) => Operation {
+            kind: EventKind::Look,
+            ..operation
+        },
+        (true, _) => Operation {
+            kind: EventKind::Sleep,
+            ..operation
+        },
+        (false, _) if finds_done => Operation {
+            kind: EventKind::Look,
+            order: MemoryOrder::Acquire,
+            ..operation
+        },
+        (false, _) => operation,
+    }
+}
+
+/// Whether the work behind a once control is done: its bit 1.
+fn is_done(once: usize) -> bool {
+    read_word(once) & 2 != 0
+}
+
 /// Whether what the thread waits for has not come. A wait for nothing is a sleep.
 fn is_in_vain(thread: &Thread) -> bool {
     let wait = thread.wait.get();
@@ -64,6 +91,7 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Wake(_) => thread.woken.get(),
         Wait::Signal(set) => signals::pending(thread) & set != 0,
         Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
+        Wait::Held(address) => Mutex::at(address).can_be_given_back_by(thread.owner_number.get()),
         Wait::Timer(timer) => timers::has_expired(timer),
         Wait::Check(check) => crate::descriptors::check(check),
     }
@@ -82,6 +110,7 @@ pub fn cause(thread: &Thread) -> Cause<Wait> {
     match wait {
         _ if thread.buffer.may_hold_up() => Cause::Own,
         Wait::Nothing => Cause::Nothing,
+        _ if thread.deadline.get() == NOW => Cause::Nothing,
         _ if is_disturbed => Cause::Own,
         // The owner may take it again.
         Wait::Mutex(address) if Mutex::at(address).is_held_by(thread.owner_number.get()) => {
@@ -97,7 +126,11 @@ pub fn cause(thread: &Thread) -> Cause<Wait> {
         | Wait::End(_) => Cause::Shared(wait),
         // All who have not been woken, wherever.
         Wait::Wake(_) => Cause::Shared(Wait::Wake(0)),
-        Wait::Signal(_) | Wait::Descriptor(..) | Wait::Timer(_) | Wait::Check(_) => Cause::Own,
+        Wait::Signal(_)
+        | Wait::Descriptor(..)
+        | Wait::Held(_)
+        | Wait::Timer(_)
+        | Wait::Check(_) => Cause::Own,
     }
 }
 

@@ -78,7 +78,10 @@ pub struct Feedback<'a> {
 
 fn reads(operation: &Operation) -> bool {
     use EventKind::*;
-    matches!(operation.kind, Read | Update | Acquire | AcquireShared)
+    matches!(
+        operation.kind,
+        Read | Update | Acquire | AcquireShared | Look
+    )
 }
 
 fn writes(operation: &Operation) -> bool {

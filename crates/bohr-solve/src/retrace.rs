@@ -64,7 +64,7 @@ pub fn retrace(
 }
 
 /// What is counted beside accesses.
-const TICKS: [EventKind; 14] = [
+const TICKS: [EventKind; 15] = [
     EventKind::Fork,
     EventKind::Join,
     EventKind::Fence,
@@ -79,6 +79,7 @@ const TICKS: [EventKind; 14] = [
     EventKind::Receive,
     EventKind::Arrive,
     EventKind::Depart,
+    EventKind::Look,
 ];
 
 fn seen(

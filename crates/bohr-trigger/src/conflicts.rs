@@ -97,12 +97,12 @@ fn of_run(run: &Recorded) -> Vec<(Contention, [PlaceNumber; 2])> {
 }
 
 fn contention(operation: &Operation) -> Option<Contention> {
-    use EventKind::{Acquire, AcquireShared, Arrive, Broadcast, Receive, Send, Signal, Wait};
+    use EventKind::{Acquire, AcquireShared, Arrive, Broadcast, Look, Receive, Send, Signal, Wait};
     match operation.kind {
         kind if kind.is_access() && operation.order != MemoryOrder::Plain => {
             Some(Contention::Object)
         }
-        Acquire | AcquireShared => Some(Contention::Lock),
+        Acquire | AcquireShared | Look => Some(Contention::Lock),
         Wait | Signal | Broadcast | Send | Receive | Arrive => Some(Contention::Object),
         _ => None,
     }

@@ -41,6 +41,40 @@ fn a_lost_update_needs_one_preemption() {
     assert_eq!(replays["signature"], before.json()["signature"]);
 }
 
+/// What is tried in vain, found done, refused or interrupted by a signal stays so: the
+/// events are reordered, every value read is the same, and the failure comes.
+#[test]
+fn what_was_in_vain_stays_in_vain() {
+    let folder = Folder::empty();
+    folder.build("in_vain", &[]);
+    let ways = [
+        "mutex",
+        "timed",
+        "read",
+        "write",
+        "spin",
+        "standard",
+        "semaphore",
+        "once",
+        "unlock",
+        "again",
+        "poll",
+        "signal",
+        "join",
+    ];
+    for way in ways {
+        let words = ["hunt", "--strategy", "random", "--", "./program", way];
+        folder.bohr(&words).expect(1);
+        let words = ["simplify", "program.bohr", "--json", "--dynamic", "off"];
+        let report = folder.bohr(&words).expect(0).json();
+        assert_eq!(report["verified"], json!(true), "{way}: {report}");
+        let number = |name: &str| report[name].as_u64().unwrap();
+        let (before, after) = (number("switches_before"), number("switches_static"));
+        assert!(after < before, "{way}: {report}");
+        std::fs::remove_file(folder.path("program.bohr")).unwrap();
+    }
+}
+
 #[test]
 fn each_step_can_be_left_out_and_the_original_kept() {
     let folder = lost_update();

@@ -80,7 +80,9 @@ impl Search {
     fn gives_way(&self, operation: &Operation) -> Option<Side> {
         use EventKind::*;
         match operation.kind {
-            Start | Acquire | AcquireShared | Wait | Receive | Join | Arrive => Some(Side::Before),
+            Start | Acquire | AcquireShared | Look | Wait | Receive | Join | Arrive => {
+                Some(Side::Before)
+            }
             Release | ReleaseShared | Signal | Broadcast | Send | Fork => Some(Side::After),
             Read | Write | Update if self.accesses || operation.order != MemoryOrder::Plain => {
                 Some(Side::Before)

@@ -58,7 +58,7 @@ impl Engine {
         self.watched.set(watched);
         let spin = &self.current().spin;
         match kind {
-            Read => spin.watched(Turn::Look),
+            Read | Look => spin.watched(Turn::Look),
             Yield => spin.watched(Turn::Yield),
             Acquire | AcquireShared | Release | ReleaseShared | Fence => {}
             _ => return self.stop_watching(),

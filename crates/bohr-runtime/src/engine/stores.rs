@@ -62,7 +62,7 @@ impl Engine {
             };
             self.take_first_leave();
             self.settle();
-            self.executed(write, false);
+            self.executed(write);
             buffers::write_oldest(queue, index, running, || TRACER.settle());
             if grant.accesses_only || self.reserve.get() == 0 {
                 break;

@@ -74,8 +74,29 @@ pub fn unlock(mutex: Raw, place: u64) -> i32 {
     if state.is_held_by(number) && state.depth() > 1 {
         return real_unlock(mutex);
     }
-    ENGINE.step(operation(EventKind::Release, mutex as usize, place));
+    let release = operation(EventKind::Release, mutex as usize, place);
+    ENGINE.attempt(release, Wait::Held(mutex as usize));
     real_unlock(mutex)
+}
+
+/// Locks, if that does not take waiting: announces it, and leaves the rest to the
+/// C library, by whatever name the program knows it.
+pub fn attempt(mutex: Raw, place: u64) {
+    let address = mutex as usize;
+    let number = ENGINE.current().owner_number.get();
+    let state = Mutex::at(address);
+    if state.is_held_by(number) {
+        // Counts, or is refused: nobody else can notice, but whoever tries again and
+        // again has to let others go on.
+        if !state.is_recursive() {
+            ENGINE.step(operation(EventKind::Look, address, place));
+        }
+        return;
+    }
+    ENGINE.attempt(
+        operation(EventKind::Acquire, address, place),
+        Wait::Mutex(address),
+    );
 }
 
 fn real_unlock(mutex: Raw) -> i32 {
@@ -100,7 +121,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { try_lock(mutex) };
         }
-        ENGINE.step(operation(EventKind::Acquire, mutex as usize, caller()));
+        attempt(mutex, caller());
         let try_lock = real!(fn pthread_mutex_trylock(Raw) -> i32);
         // SAFETY: the program's mutex.
         unsafe { try_lock(mutex) }

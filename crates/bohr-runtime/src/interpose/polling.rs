@@ -6,31 +6,31 @@ use crate::{
     control,
     descriptors::is_ready,
     dispatch,
-    engine::{ENGINE, Woken, operation},
+    engine::{ENGINE, Woken},
+    objects::OBJECTS,
     real::real,
     signals::{self, Handled},
     system,
     thread::{Interruptible, Wait},
 };
-use bohr_event::EventKind;
+use bohr_event::{EventKind, Operation};
 use core::ffi::c_void;
 
 /// Waits until the check says yes or the time is up; false if the handler of a
 /// signal has ended the wait. The call that follows asks the kernel without
 /// waiting and tells the program what is ready.
-pub fn wait_until(
-    check: &(dyn Fn() -> bool + '_),
-    object: usize,
-    deadline: u64,
-    place: u64,
-) -> bool {
-    let receive = operation(EventKind::Receive, object, place);
+pub fn wait_until(check: &(dyn Fn() -> bool + '_), receive: Operation, deadline: u64) -> bool {
     let wait = Wait::Check(&raw const check as usize);
     match ENGINE.announce_interruptible(receive, wait, deadline, Interruptible::Always) {
         Woken::Cancelled => cancel::act(),
         Woken::Interrupted => false,
         Woken::Ready | Woken::Expired => true,
     }
+}
+
+/// Something comes in somewhere. What is sent to any stream may be it.
+fn of_any(place: u64) -> Operation {
+    Operation::on_streams(EventKind::Receive, OBJECTS.place(place))
 }
 
 /// What a call answers that the handler of a signal has ended.
@@ -78,7 +78,7 @@ fn poll_now(entries: *mut libc::pollfd, count: u64) -> isize {
 
 fn poll_until(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> isize {
     let ready = move || poll_now(entries, count) != 0;
-    match wait_until(&ready, entries as usize, deadline, place) {
+    match wait_until(&ready, of_any(place), deadline) {
         true => poll_now(entries, count),
         false => INTERRUPTED,
     }
@@ -129,7 +129,7 @@ fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: 
     let sets = Sets(sets);
     // SAFETY: the program's sets, which live on while it waits.
     let ready = move || unsafe { sets.any_ready(count) };
-    if !wait_until(&ready, 0, deadline, place) {
+    if !wait_until(&ready, of_any(place), deadline) {
         return INTERRUPTED;
     }
     // SAFETY: as above.
@@ -138,7 +138,7 @@ fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: 
 
 fn epoll_until(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place: u64) -> isize {
     let ready = move || is_ready(epoll, libc::POLLIN);
-    if !wait_until(&ready, 0, deadline, place) {
+    if !wait_until(&ready, of_any(place), deadline) {
         return INTERRUPTED;
     }
     let arguments = [epoll as usize, events as usize, most as usize, 0, 0, 0];

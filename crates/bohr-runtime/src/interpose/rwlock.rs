@@ -86,14 +86,16 @@ interpose! {
 
     fn pthread_rwlock_tryrdlock(lock: Lock) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::AcquireShared, lock as usize, caller()));
+            let acquire = operation(EventKind::AcquireShared, lock as usize, caller());
+            ENGINE.attempt(acquire, Wait::ReadLock(lock as usize));
         }
         real_read(lock)
     }
 
     fn pthread_rwlock_trywrlock(lock: Lock) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::Acquire, lock as usize, caller()));
+            let acquire = operation(EventKind::Acquire, lock as usize, caller());
+            ENGINE.attempt(acquire, Wait::WriteLock(lock as usize));
         }
         real_write(lock)
     }

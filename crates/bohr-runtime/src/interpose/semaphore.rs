@@ -65,7 +65,8 @@ interpose! {
 
     fn sem_trywait(semaphore: Semaphore) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::Receive, semaphore as usize, caller()));
+            let receive = permit(EventKind::Receive, semaphore, caller());
+            ENGINE.attempt(receive, Wait::Semaphore(semaphore as usize));
         }
         real_try(semaphore)
     }

@@ -32,7 +32,8 @@ interpose! {
 
     fn pthread_spin_trylock(lock: Lock) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::Acquire, lock as usize, caller()));
+            let acquire = operation(EventKind::Acquire, lock as usize, caller());
+            ENGINE.attempt(acquire, Wait::SpinLock(lock as usize));
         }
         real_try(lock)
     }

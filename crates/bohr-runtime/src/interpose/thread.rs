@@ -6,7 +6,7 @@ use crate::{
     control,
     engine::{ENGINE, operation},
     real::real,
-    thread::{Life, Start},
+    thread::{NOW, Start},
     threads::{self, Wish},
 };
 use bohr_event::EventKind;
@@ -117,14 +117,9 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { join(handle, result) };
         }
-        let place = caller();
-        match ENGINE.by_handle(handle) {
-            // It only looks: nothing that the thread did comes before what follows.
-            Some(thread) if thread.life.get() == Life::Alive => {
-                ENGINE.step(operation(EventKind::Read, thread.object(), place));
-                libc::EBUSY
-            }
-            _ => join(handle, result, place, u64::MAX),
+        match join(handle, result, caller(), NOW) {
+            libc::ETIMEDOUT | libc::EDEADLK => libc::EBUSY,
+            answer => answer,
         }
     }
 

@@ -145,7 +145,7 @@ interpose! {
 
     fn mtx_trylock(mutex: mutex::Raw) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::Acquire, mutex as usize, caller()));
+            mutex::attempt(mutex, caller());
         }
         let lock = real!(fn mtx_trylock(mutex::Raw) -> i32);
         // SAFETY: passes on what the program passed.

@@ -8,7 +8,7 @@ use crate::{
     interpose::polling,
     system,
 };
-use bohr_event::EventKind;
+use bohr_event::{EventKind, Operation};
 use core::{cell::Cell, mem::MaybeUninit};
 
 /// Which of the call's arguments say what.
@@ -97,13 +97,18 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
     Some(opened)
 }
 
+fn receive(name: usize, place: u64) -> Operation {
+    operation(EventKind::Receive, name, place)
+}
+
 /// Who reads is there from now on, so that whoever writes can find it.
 fn read(opening: Opening, name: usize, place: u64) -> isize {
     let opened = opening.hastily();
     let Ok(descriptor) = i32::try_from(opened) else {
         return opened;
     };
-    if opened < 0 || polling::wait_until(&|| has_writer(descriptor), name, u64::MAX, place) {
+    if opened < 0 || polling::wait_until(&|| has_writer(descriptor), receive(name, place), u64::MAX)
+    {
         return opened;
     }
     // SAFETY: nobody knows of it.
@@ -122,7 +127,7 @@ fn write(opening: Opening, name: usize, place: u64) -> isize {
         }
         opened.get() != ALONE
     };
-    match polling::wait_until(&met, name, u64::MAX, place) {
+    match polling::wait_until(&met, receive(name, place), u64::MAX) {
         true => opened.get(),
         false => INTERRUPTED,
     }

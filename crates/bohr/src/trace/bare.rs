@@ -5,7 +5,7 @@ use super::filter::Naming;
 use crate::outcome::Failure;
 use bohr_event::control::Step;
 use bohr_event::{Operation, PlaceNumber, ThreadIndex, ThreadPath};
-use bohr_explore::Spot;
+use bohr_explore::{Spot, spoken_stream};
 use bohr_trace::{Labels, Table, Trace};
 use std::io::Read;
 use std::path::Path;
@@ -89,6 +89,9 @@ impl Naming for Carried {
     fn object(&mut self, operation: &Operation) -> String {
         if let Some(thread) = ThreadIndex::from_object(operation.object) {
             return format!("thread {}", self.thread(thread));
+        }
+        if let Some(stream) = spoken_stream(operation) {
+            return stream;
         }
         let label = self.labels.variables.get(&operation.object);
         label.map_or_else(|| format!("{:#x}", operation.object), String::clone)
