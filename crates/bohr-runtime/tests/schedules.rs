@@ -141,7 +141,7 @@ fn threads_are_named_alike_by_whoever_creates_starts_ends_and_joins_them() {
                     .eq([1, 2].map(|index| Some(ThreadIndex(index))))
             );
         }
-        looks += named(EventKind::Read).count();
+        looks += named(EventKind::Look).count();
     }
     assert!(looks > 0, "some attempts to join come too early");
 }
