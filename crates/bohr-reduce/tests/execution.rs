@@ -95,7 +95,7 @@ proptest! {
         let (steps, pending, outcome) = execute(&program, picks(seed));
         let execution = Execution { pending: &pending, ..Execution::of(&steps) };
         let mut left = patience;
-        let options = Options { exact_states: 0, ..Options::default() };
+        let options = Options { exact_states: 0, free_tries: 0, ..Options::default() };
         let simplified = simplify(execution, &options, &mut || { left = left.saturating_sub(1); left > 0 }).unwrap();
         if patience <= 1 {
             prop_assert_eq!(&simplified.order, &Order::of(&steps), "there was no time for anything");
@@ -167,4 +167,21 @@ fn the_search_is_near_the_optimum_and_beats_merging() {
         "{found} switches where {best} would do"
     );
     assert!(found <= merged, "{found} switches, merging has {merged}");
+}
+
+/// The first order of a short trace takes no time worth asking for.
+#[test]
+fn a_short_trace_is_reordered_whatever_the_clock_says() {
+    use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, control::Step};
+    let step = |thread, object| Step {
+        thread: ThreadIndex(thread),
+        operation: Operation::plain(EventKind::Write, 4, object, PlaceNumber(0)),
+    };
+    let turns = [step(0, 0x10), step(1, 0x20), step(0, 0x10), step(1, 0x20)];
+    let options = Options {
+        whole_threads: false,
+        ..Options::default()
+    };
+    let simplified = simplify(Execution::of(&turns), &options, &mut || false).unwrap();
+    assert_eq!(simplified.report.switches_after, 1);
 }

@@ -33,6 +33,7 @@ const LOOSE: Options = Options {
     check: true,
     widest: 16,
     exact_states: 20_000,
+    free_tries: 0,
 };
 
 /// Figure 1: a1 → b2, c1 → b2, b1 → a2, b1 → c2. Threads a, b, c are 0, 1, 2.
