@@ -1,3 +1,5 @@
+//! A package of somebody else's, as cargo would have fetched it.
+
 pub mod mutex;
 pub use mutex::Mutex;
 

@@ -33,12 +33,14 @@ impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
+        // SAFETY: whoever has a guard has the lock.
         unsafe { &*self.0.data.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: whoever has a guard has the lock.
         unsafe { &mut *self.0.data.get() }
     }
 }
