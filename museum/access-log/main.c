@@ -1,5 +1,5 @@
-// A web server that buffers its access log: every request copies its line to
-// the end of a common buffer. At the end the log is read back line by line.
+// A web server that buffers its access log: every request renders its page and
+// copies its line to the end of a common buffer. At the end the log is read back line by line.
 //
 //     access-log [threads] [requests per thread]
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 32 };
+enum { LINE_BYTES = 32, PAGE_BYTES = 16384 };
 
 static char *log_buffer;
 static atomic_long bytes_used;
@@ -27,12 +27,22 @@ static void log_request(const char *line)
 #endif
 }
 
+// The page's checksum, which the client gets with it.
+static unsigned render(long client, long page)
+{
+    unsigned sum = (unsigned)client;
+    for (long i = 0; i < PAGE_BYTES; i++)
+        sum = sum * 31 + (unsigned char)(page + i);
+    return sum;
+}
+
 static void *serve(void *argument)
 {
     long client = (long)argument;
     for (long request = 0; request < requests; request++) {
         char line[LINE_BYTES + 1];
-        snprintf(line, sizeof line, "client %-8ld page %-9ld.\n", client % 10000, request % 100000);
+        snprintf(line, sizeof line, "client %-5ld page %-5ld %07x\n", client % 10000,
+                 request % 100000, render(client, request) & 0xfffffff);
         log_request(line);
     }
     return NULL;

@@ -120,7 +120,7 @@ static unsigned long checksum_of(long blocks)
 
 int main(int argc, char **argv)
 {
-    long consumers = argc > 1 ? atol(argv[1]) : 3;
+    long consumers = argc > 1 ? atol(argv[1]) : 1;
     long blocks = argc > 2 ? atol(argv[2]) : 24;
 
     queue.lock = &queue_lock;

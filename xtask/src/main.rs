@@ -48,24 +48,8 @@ const COMMANDS: &[Command] = &[
     tidy::COMMAND,
 ];
 
-/// What a shell tells of a program that wrote for a reader who had gone.
-const READER_IS_GONE: i32 = 141;
-
-/// `cargo xtask museum list | head` ends without a word: printing panics where nobody
-/// reads, and only its message says why.
-fn end_with_the_reader() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        let message = panic.payload_as_str().unwrap_or_default();
-        if message.starts_with("failed printing to") && message.contains("Broken pipe") {
-            std::process::exit(READER_IS_GONE);
-        }
-        usual(panic);
-    }));
-}
-
 fn main() -> ExitCode {
-    end_with_the_reader();
+    bohr_report::end_with_the_reader();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, rest)) = arguments.split_first() else {
         usage();

@@ -109,28 +109,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    end_with_the_reader();
+    bohr_report::end_with_the_reader();
     let words: Vec<OsString> = std::env::args_os().collect();
     outcome::finish(match Tool::recognise(&words) {
         Some((tool, arguments)) => tool.run(arguments).map_err(outcome::Failure::from),
         None => run(CommandLine::parse_from(words).command),
     })
-}
-
-/// What a shell tells of a program that wrote for a reader who had gone.
-const READER_IS_GONE: i32 = 141;
-
-/// `bohr trace BUG | head` ends as other programs do there: without a word. Printing
-/// panics where nobody reads, and only its message says why.
-fn end_with_the_reader() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        let message = panic.payload_as_str().unwrap_or_default();
-        if message.starts_with("failed printing to") && message.contains("Broken pipe") {
-            std::process::exit(READER_IS_GONE);
-        }
-        usual(panic);
-    }));
 }
 
 fn run(command: Command) -> Outcome {

@@ -135,10 +135,9 @@ fn many_at_once_make_one_profile() {
     assert_eq!(profiles_in_cache(&project).len(), 1);
 }
 
-#[test]
-fn a_maker_that_is_interrupted_is_nobodys_bug() {
-    let project = Project::of(&[("a.c", SOURCE)]);
-    project.write("lower", "#!/bin/sh\nkill -INT $$\n");
+/// What bohr says if the maker of profiles is a script that does this.
+fn refused_by(project: &Project, script: &str) -> String {
+    project.write("lower", &format!("#!/bin/sh\n{script}\n"));
     project.run("chmod", &["+x", "lower"]);
     project.bohr("cc a.c -o app");
     let mut command = project.command(project::BOHR, &["profile", "app"]);
@@ -147,7 +146,13 @@ fn a_maker_that_is_interrupted_is_nobodys_bug() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8(output.stderr).unwrap();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_maker_that_is_interrupted_is_nobodys_bug() {
+    let project = Project::of(&[("a.c", SOURCE)]);
+    let message = refused_by(&project, "kill -INT $$");
     assert!(message.contains("interrupted while"), "{message}");
     assert!(!message.contains("bug in bohr"), "{message}");
 }
@@ -155,19 +160,7 @@ fn a_maker_that_is_interrupted_is_nobodys_bug() {
 #[test]
 fn a_dying_maker_is_an_error_and_leaves_nothing() {
     let project = Project::of(&[("a.c", SOURCE)]);
-    project.write(
-        "lower",
-        "#!/bin/sh\necho started > \"$2/model\"\nkill -SEGV $$\n",
-    );
-    project.run("chmod", &["+x", "lower"]);
-    project.bohr("cc a.c -o app");
-    let mut command = project.command(project::BOHR, &["profile", "app"]);
-    let output = command
-        .env("BOHR_LOWER", project.path("lower"))
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8(output.stderr).unwrap();
+    let message = refused_by(&project, "echo started > \"$2/model\"; kill -SEGV $$");
     assert!(
         message.contains("bug in bohr") && message.contains("signal 11"),
         "{message}"

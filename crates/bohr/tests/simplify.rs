@@ -110,15 +110,7 @@ fn what_cannot_be_is_refused_and_a_switch_alone_means_on() {
     let refusal = folder.bohr(&[&words[..], &off].concat()).expect(2);
     assert!(refusal.messages().contains("nothing to do"), "{refusal}");
     assert!(!folder.path("new.bohr").exists());
-    let words = [
-        "trace",
-        "program.bohr",
-        "--export",
-        "trace",
-        "-o",
-        "run.trace",
-    ];
-    folder.bohr(&words).expect(0);
+    folder.export("trace", "run.trace");
     let words = ["simplify", "run.trace", "--static", "off"];
     let refusal = folder.bohr(&words).expect(2);
     assert!(
@@ -292,15 +284,7 @@ fn a_program_that_is_gone_is_told_with_what_can_be_done() {
 #[test]
 fn a_bare_trace_is_reordered_too() {
     let folder = lost_update();
-    let words = [
-        "trace",
-        "program.bohr",
-        "--export",
-        "trace",
-        "-o",
-        "run.trace",
-    ];
-    folder.bohr(&words).expect(0);
+    folder.export("trace", "run.trace");
     let told = folder
         .bohr(&["simplify", "run.trace", "--json"])
         .expect(0)

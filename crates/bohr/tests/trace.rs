@@ -65,24 +65,8 @@ fn an_export_has_every_event_by_name() {
         write.contains("balance") && write.contains("lost_update.c:"),
         "{write}"
     );
-    let words = [
-        "trace",
-        "program.bohr",
-        "--export",
-        "parquet",
-        "-o",
-        "trace.parquet",
-    ];
-    folder.bohr(&words).expect(0);
-    let words = [
-        "trace",
-        "program.bohr",
-        "--export",
-        "trace",
-        "-o",
-        "own.trace",
-    ];
-    folder.bohr(&words).expect(0);
+    folder.export("parquet", "trace.parquet");
+    folder.export("trace", "own.trace");
     let own = std::fs::read(folder.path("own.trace")).unwrap();
     let own = Trace::open(&own).unwrap();
     assert_eq!(own.len(), events as u64);

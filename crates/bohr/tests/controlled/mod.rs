@@ -94,7 +94,14 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bohr"));
         command.args(words).current_dir(self.folder.path());
         command.env("BOHR_CACHE", self.folder.path().join("cache"));
+        command.env_remove("CARGO_INCREMENTAL");
         command
+    }
+
+    /// Exports the trace of `program.bohr` in this format.
+    pub fn export(&self, format: &str, to: &str) {
+        let words = ["trace", "program.bohr", "--export", format, "-o", to];
+        self.bohr(&words).expect(0);
     }
 
     pub fn bohr(&self, words: &[&str]) -> Ended {

@@ -65,6 +65,7 @@ impl Project {
             .env("CC", format!("{BOHR} cc"))
             .env("CXX", format!("{BOHR} c++"));
         for variable in [
+            "CARGO_INCREMENTAL",
             "CARGO_TARGET_DIR",
             "RUSTFLAGS",
             "RUSTC_WRAPPER",
