@@ -53,6 +53,12 @@ pub fn processor_time() -> Duration {
     Duration::from_nanos(nanoseconds.expect("Linux tells the processor time of a thread"))
 }
 
+/// The middle one of a few figures.
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
 /// Begins to watch the memory of this process anew.
 pub fn forget_peak_memory() {
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux forgets the peak when asked to");

@@ -5,7 +5,7 @@
 mod bohr;
 mod clones;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, median};
 use crate::shell;
 use bohr::{Bohr, Build};
 use serde_json::Value;
@@ -260,11 +260,6 @@ fn least(work: impl Fn() -> Result<(), String>) -> Result<Duration, String> {
     Ok(times.into_iter().min().unwrap_or_default())
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
-}
-
 fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<Duration, String> {
     let begun = Instant::now();
     work()?;
@@ -338,9 +333,9 @@ fn replays(bohr: &Bohr) -> Result<Vec<Row>, String> {
 fn growth(bohr: &Bohr) -> Result<Vec<Row>, String> {
     let program = bohr.program("three_threads", Build::Plain)?;
     let (early, late) = bohr.memory_over(LONG_HUNT, &program)?;
-    let growth = late as f64 / early as f64 - 1.0;
+    let growth = late / early - 1.0;
     Ok(vec![row(
-        format!("memory after {LONG_HUNT} runs ({late} KiB), against a tenth of them"),
+        format!("memory at the end of {LONG_HUNT} runs ({late:.0} KiB), against a tenth of them"),
         format!("{:+.1} %", growth * 100.0),
         format!("at most {:+.0} %", MOST_GROWTH * 100.0),
         growth <= MOST_GROWTH,

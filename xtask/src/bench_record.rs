@@ -8,7 +8,7 @@
 mod subject;
 mod table;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, median};
 use crate::install;
 use crate::museum::build_bohr;
 use bohr_museum::Papers;
@@ -116,9 +116,4 @@ fn number(told: &Value, field: &str) -> Result<f64, String> {
     told[field]
         .as_f64()
         .ok_or_else(|| format!("bohr record says no {field}: {told}"))
-}
-
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
 }

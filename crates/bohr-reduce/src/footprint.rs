@@ -242,25 +242,21 @@ impl Special {
     }
 
     fn count(&self) -> u32 {
-        self.base + 2 * self.chains + 3
+        self.base + 2 * self.chains + 2
     }
 
     fn outside(&self) -> u32 {
         self.base
     }
 
-    fn clock(&self) -> u32 {
-        self.base + 1
-    }
-
     /// The heap of a thread, or the one of blocks that nobody saw allocated.
     fn heap(&self, owner: Option<Chain>) -> VariableNumber {
-        VariableNumber(self.base + 2 + owner.map_or(0, |chain| chain.0 + 1))
+        VariableNumber(self.base + 1 + owner.map_or(0, |chain| chain.0 + 1))
     }
 
     /// What waits in the store buffer of a thread.
     fn buffer(&self, owner: Chain) -> VariableNumber {
-        VariableNumber(self.base + self.chains + 3 + owner.0)
+        VariableNumber(self.base + self.chains + 2 + owner.0)
     }
 
     fn span(
@@ -289,7 +285,8 @@ impl Special {
                 (block(size), Some(self.heap(known.map(|(owner, _)| owner))))
             }
             EventKind::External => (span(self.outside()..self.outside() + 1), None),
-            EventKind::Sleep => (span(self.clock()..self.clock() + 1), None),
+            // Barriers order it.
+            EventKind::Sleep => (span(0..0), None),
             _ if names_object(operation) => (span(variables.of(operation)), None),
             _ => (span(0..0), None),
         }

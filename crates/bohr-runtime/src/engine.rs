@@ -296,10 +296,10 @@ impl Engine {
         self.announce(operation, Wait::Nothing, u64::MAX);
     }
 
-    /// Announces that the running thread tries something without waiting; whether it
-    /// comes to pass, now that it happens.
-    pub fn attempt(&self, operation: Operation, wait: Wait) -> bool {
-        self.announce(operation, wait, NOW) != Woken::Expired
+    /// Announces that the running thread tries something without waiting. Whether it
+    /// comes to pass, the object itself tells.
+    pub fn attempt(&self, operation: Operation, wait: Wait) {
+        self.announce(operation, wait, NOW);
     }
 
     /// Announces an operation; returns when it is to be done.

@@ -1,5 +1,6 @@
 //! The release build of bohr, and the programs that it is measured on.
 
+use crate::bench::median;
 use crate::shell;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -117,9 +118,9 @@ impl Bohr {
         answer(&mut self.command(&[&["replay"], words].concat()), 0)
     }
 
-    /// Memory of bohr and its fork servers, in KiB, after a tenth of so many
-    /// runs and at their end.
-    pub fn memory_over(&self, runs: u64, program: &Path) -> Result<(u64, u64), String> {
+    /// Memory of bohr and its fork servers, in KiB, in the second tenth of so many
+    /// runs and in the last.
+    pub fn memory_over(&self, runs: u64, program: &Path) -> Result<(f64, f64), String> {
         let runs = runs.to_string();
         let mut command = self.command(&["hunt", "--strategy", "random", "--runs", &runs]);
         command
@@ -134,13 +135,18 @@ impl Bohr {
             .map_err(|error| error.to_string())?
             .is_none()
         {
-            samples.push(memory_of_family(child.id()));
+            samples.push(memory_of_family(child.id()) as f64);
             std::thread::sleep(Duration::from_millis(200));
         }
         // The last samples may have been taken while bohr was ending.
-        let usable = samples.len().checked_sub(3).filter(|usable| *usable >= 10);
-        let usable = usable.ok_or("the hunt was too short to sample its memory")?;
-        Ok((samples[usable / 10].max(1), samples[usable - 1]))
+        samples.truncate(samples.len().saturating_sub(3));
+        let tenth = samples.len() / 10;
+        if tenth == 0 {
+            return Err("the hunt was too short to sample its memory".to_string());
+        }
+        let early = median(samples[tenth..2 * tenth].to_vec());
+        let late = median(samples[9 * tenth..].to_vec());
+        Ok((early.max(1.0), late))
     }
 }
 

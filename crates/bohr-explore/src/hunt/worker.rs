@@ -83,6 +83,10 @@ impl<'a> Worker<'a> {
 
     /// The first run of a batch is traced, for what it teaches; the rest is not.
     fn sweep(&mut self, batch: &Batch, finished: &mut Finished) -> Result<(), ExploreError> {
+        // At its size at once: growing in steps would leave holes behind in a heap that
+        // a long hunt has to live with.
+        let runs = batch.runs.end - batch.runs.start;
+        finished.hashes.reserve_exact(runs as usize);
         let job = Job {
             first_seed: self.hunt.seed_of(batch.runs.start),
             stride: self.hunt.shard.count,
