@@ -244,6 +244,7 @@ impl Objects {
             {
                 return None;
             }
+            Origin::Called => return None,
             Origin::Variable(name) => program.texts[name].to_string(),
             Origin::Pointer(name) => format!("*{}", &program.texts[name]),
             Origin::Field(of, offset) => {

@@ -21,6 +21,7 @@ fn told(program: &Program, evidence: &Evidence) -> String {
             SourceType::Structure { name, .. } => format!("->{}+{offset}", &program.texts[*name]),
             _ => "->?".to_string(),
         },
+        (_, Origin::Called) => "()".to_string(),
     }
 }
 
@@ -119,6 +120,67 @@ int Floor::sum() {
 #[test]
 fn classes_of_cpp() {
     expect(CPP, Source::cpp(CPP).with(&["-O1", "-std=c++20"]));
+}
+
+/// Without optimisation, even a pointer is reached through calls.
+const CALLED_IN_CPP: &str = r"
+#include <memory>
+#include <vector>
+struct Item { long pad; int count; };
+class Shelf {
+    std::vector<Item> items;
+    int size;
+public:
+    int &room();
+    void fill(unsigned at);
+    void clear();
+};
+int &Shelf::room() {
+    return size;
+}
+void Shelf::fill(unsigned at) {
+    items[at].count = 1; // Item+8
+}
+void Shelf::clear() {
+    room() = 0; // Shelf+24
+}
+void shared(std::shared_ptr<Item> item) {
+    item->count = 2; // Item+8
+}
+void owned(std::unique_ptr<Item> &item) {
+    item->count = 3; // Item+8
+}
+";
+
+#[test]
+fn what_calls_of_cpp_lead_to() {
+    let compiled = Source::cpp(CALLED_IN_CPP).with(&["-O0", "-std=c++20"]);
+    expect(CALLED_IN_CPP, compiled);
+}
+
+const CALLED_IN_RUST: &str = r"
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+#[repr(C)]
+pub struct Account { id: u64, balance: UnsafeCell<i64> }
+#[unsafe(no_mangle)]
+pub fn deposit(account: &Account) {
+    /* SAFETY: this is only compiled. */
+    unsafe { *account.balance.get() = 1 } // Account+8
+}
+#[unsafe(no_mangle)]
+pub fn through(account: &Arc<Account>) -> u64 {
+    account.id // ArcInner<source::Account>+16
+}
+#[unsafe(no_mangle)]
+pub fn boxed(accounts: &mut Vec<Account>) {
+    accounts[1].id = 3; // Account+0
+}
+";
+
+#[test]
+fn what_calls_of_rust_lead_to() {
+    expect(CALLED_IN_RUST, Source::rust(CALLED_IN_RUST).with(&["-g"]));
 }
 
 const RUST: &str = r"

@@ -3,8 +3,10 @@
 //!
 //! An address is followed back through element pointers to values of which a
 //! variable says what they point to, and through loads to fields of which their
-//! structure says so. Several such values may lie on the way (the object, a part
-//! of it, a part of that); all are told, the outermost last.
+//! structure says so. Where a function was called for it (an accessor, a smart
+//! pointer), the way goes through what that returns, and by its arguments back to
+//! the caller. Several such values may lie on the way (the object, a part of it, a
+//! part of that); all are told, the outermost last.
 
 use crate::address::Step;
 use crate::constant::{ConstantExpression, ConstantValue};
@@ -41,6 +43,8 @@ pub enum Origin {
     Pointer(TextNumber),
     /// A field, so many bytes into a structure, points to it.
     Field(SourceTypeNumber, u64),
+    /// A variable of a function that was called for it.
+    Called,
 }
 
 /// Pointers that are followed to find out what one points to.
@@ -51,6 +55,19 @@ const SOURCES: usize = 3;
 
 /// Element pointers that are followed.
 const LONGEST: usize = 16;
+
+/// Calls that are followed. Smart pointers go through that many, without optimisation.
+const CALLS: usize = 8;
+
+/// A function that the way goes through.
+struct Frame<'a> {
+    body: &'a Body,
+    /// Who called it for an address, and with what; nobody called the function of the
+    /// access, as far as is known.
+    caller: Option<(&'a Frame<'a>, &'a [Value])>,
+    /// How many callers there are.
+    calls: usize,
+}
 
 /// An address on the way back from an access.
 struct Way {
@@ -68,7 +85,7 @@ impl Program {
     pub fn evidence(&self, layouts: &Layouts, site: SiteNumber) -> Vec<Evidence> {
         let site = &self.sites[site];
         match address(&self.instruction_of(site).operation) {
-            Some(address) => self.evidence_of(layouts, site.function, address, 0),
+            Some(address) => self.evidence_in(layouts, site.function, address),
             None => Vec::new(),
         }
     }
@@ -92,7 +109,7 @@ impl Program {
             body.arguments(call).get(usize::from(index.0)).copied()
         };
         match argument() {
-            Some(argument) => self.evidence_of(layouts, function, argument, 0),
+            Some(argument) => self.evidence_in(layouts, function, argument),
             None => Vec::new(),
         }
     }
@@ -107,24 +124,35 @@ impl Program {
         }
     }
 
-    fn evidence_of(
+    fn evidence_in(
         &self,
         layouts: &Layouts,
         function: FunctionNumber,
         address: Value,
-        depth: usize,
     ) -> Vec<Evidence> {
         let Some(body) = &self.functions[function].body else {
             return Vec::new();
         };
-        let mut way = Way {
-            value: address,
-            offset: 0,
-            strides: Vec::new(),
+        let frame = Frame {
+            body,
+            caller: None,
+            calls: 0,
         };
+        self.evidence_of(layouts, &frame, Way::to(address), 0)
+    }
+
+    fn evidence_of(
+        &self,
+        layouts: &Layouts,
+        frame: &Frame<'_>,
+        mut way: Way,
+        depth: usize,
+    ) -> Vec<Evidence> {
+        let body = frame.body;
         let mut found = Vec::new();
         for _ in 0..LONGEST {
-            found.extend(self.told_by_variables(body, &way));
+            found.extend(self.told_by_variables(frame, &way));
+            found.extend(self.told_by_copy(frame, &way));
             let number = match way.value.operand() {
                 Operand::Instruction(number) => number,
                 // What a global is called itself is known without its type.
@@ -132,7 +160,16 @@ impl Program {
                     found.extend(self.told_by_global(number, &way));
                     break;
                 }
-                Operand::Constant(_) | Operand::Argument(_) => break,
+                Operand::Constant(_) => break,
+                Operand::Argument(number) => {
+                    if let Some((caller, arguments)) = frame.caller
+                        && let Some(argument) = arguments.get(number.index())
+                    {
+                        way.value = *argument;
+                        found.extend(self.evidence_of(layouts, caller, way, depth));
+                    }
+                    break;
+                }
             };
             way.value = match body.instructions[number].operation {
                 Operation::ElementPointer {
@@ -153,7 +190,7 @@ impl Program {
                     let sources = body.incoming.get(incoming).iter().map(|one| one.value);
                     let sources = sources.filter(|value| *value != way.value);
                     for source in sources.take(SOURCES) {
-                        let told = self.evidence_of(layouts, function, source, depth + 1);
+                        let told = self.evidence_of(layouts, frame, Way::to(source), depth + 1);
                         // What holds for the beginning of something that goes on.
                         let same = told.iter().filter(|one| one.offset == 0);
                         found.extend(same.filter_map(|one| {
@@ -162,10 +199,30 @@ impl Program {
                     }
                     break;
                 }
-                Operation::Load { address, .. } if depth < DEEPEST => {
-                    let outer = self.evidence_of(layouts, function, address, depth + 1);
-                    let inner = outer.iter().filter_map(|outer| self.behind(outer, &way));
-                    found.extend(inner);
+                Operation::Load { address, .. } => {
+                    // Without optimisation, arguments lie in variables of their own.
+                    let argument = frame.caller.and_then(|_| stored_once(body, address));
+                    if let Some(argument) = argument {
+                        argument
+                    } else {
+                        if depth < DEEPEST {
+                            let outer =
+                                self.evidence_of(layouts, frame, Way::to(address), depth + 1);
+                            found.extend(outer.iter().filter_map(|one| self.behind(one, &way)));
+                        }
+                        break;
+                    }
+                }
+                Operation::Call { .. } | Operation::Invoke { .. } if frame.calls < CALLS => {
+                    if let Some((body, arguments, returned)) = self.returned(frame.body, number) {
+                        let frame = Frame {
+                            body,
+                            caller: Some((frame, arguments)),
+                            calls: frame.calls + 1,
+                        };
+                        way.value = returned;
+                        found.extend(self.evidence_of(layouts, &frame, way, depth));
+                    }
                     break;
                 }
                 _ => break,
@@ -174,12 +231,34 @@ impl Program {
         found
     }
 
-    fn told_by_variables<'a>(
+    /// What a call returns, in the function that it calls, if that always returns the
+    /// same; and what it was called with.
+    fn returned<'a>(
         &'a self,
         body: &'a Body,
+        call: InstructionNumber,
+    ) -> Option<(&'a Body, &'a [Value], Value)> {
+        let call = body.call_at(call)?;
+        let ConstantValue::Function(callee) = self.constants[call.callee.constant()?].value else {
+            return None;
+        };
+        let callee = self.functions[callee].body.as_ref()?;
+        let ends = callee.blocks.keys().map(|block| callee.terminator(block));
+        let mut returned = ends.filter_map(|end| match end.operation {
+            Operation::Return { value } => Some(value.expand()),
+            _ => None,
+        });
+        let value = returned.next()??;
+        let alone = returned.next().is_none();
+        alone.then_some((callee, body.arguments(call), value))
+    }
+
+    fn told_by_variables<'a>(
+        &'a self,
+        frame: &'a Frame<'_>,
         way: &'a Way,
     ) -> impl Iterator<Item = Evidence> + 'a {
-        let variables = &body.variables;
+        let variables = &frame.body.variables;
         let first = variables.partition_point(|known| order(known.value) < order(way.value));
         let own = variables[first..]
             .iter()
@@ -187,11 +266,30 @@ impl Program {
         own.filter_map(|known: &SourceVariable| {
             let offset = way.offset - i64::try_from(known.offset).ok()?;
             let from = match known.pointer {
+                // What it is called there says nothing to those who called it.
+                _ if frame.caller.is_some() => Origin::Called,
                 true => Origin::Pointer(known.name),
                 false => Origin::Variable(known.name),
             };
             self.within(known.of, offset, &way.strides, from)
         })
+    }
+
+    /// What a variable on the stack says that an address was put into: without
+    /// optimisation, the arguments of a function are.
+    fn told_by_copy(&self, frame: &Frame<'_>, way: &Way) -> Option<Evidence> {
+        let copy = copy_of(frame.body, way.value)?;
+        let slot = self.told_by_variables(frame, &Way::to(copy)).next()?;
+        // The first part of it, if it is a pointer with a length.
+        let first = self.source_leaf(slot.of, slot.offset)?;
+        let SourceType::Pointer { to } = self.source_types[first] else {
+            return None;
+        };
+        let from = match slot.from {
+            Origin::Variable(name) => Origin::Pointer(name),
+            from => from,
+        };
+        self.within(to.expand()?, way.offset, &way.strides, from)
     }
 
     fn told_by_global(&self, constant: ConstantNumber, way: &Way) -> Option<Evidence> {
@@ -303,6 +401,14 @@ impl Program {
 }
 
 impl Way {
+    fn to(value: Value) -> Way {
+        Way {
+            value,
+            offset: 0,
+            strides: Vec::new(),
+        }
+    }
+
     fn add(&mut self, step: Step) {
         match step {
             Step::Constant(bytes) => self.offset = self.offset.wrapping_add(bytes),
@@ -318,6 +424,39 @@ pub(crate) fn order(value: Value) -> (u8, usize) {
         Operand::Argument(number) => (1, number.index()),
         Operand::Constant(number) => (2, number.index()),
     }
+}
+
+/// What a variable on the stack holds, if it is stored to once.
+fn stored_once(body: &Body, slot: Value) -> Option<Value> {
+    let instructions = body.instructions.values();
+    let mut stored = instructions.filter_map(|one| match one.operation {
+        Operation::Store { address, value, .. } if address == slot => Some(value),
+        _ => None,
+    });
+    let first = stored.next().filter(|_| is_slot(body, slot))?;
+    stored.next().is_none().then_some(first)
+}
+
+/// The variable on the stack that an address is put into, if there is one that holds
+/// nothing else.
+fn copy_of(body: &Body, copied: Value) -> Option<Value> {
+    let mut stores = body.instructions.values().map(|one| one.operation);
+    stores.find_map(|operation| match operation {
+        Operation::Store { address, value, .. }
+            if value == copied && stored_once(body, address).is_some() =>
+        {
+            Some(address)
+        }
+        _ => None,
+    })
+}
+
+fn is_slot(body: &Body, value: Value) -> bool {
+    let Operand::Instruction(number) = value.operand() else {
+        return false;
+    };
+    let operation = &body.instructions[number].operation;
+    matches!(operation, Operation::StackSlot { .. })
 }
 
 /// What an operation accesses.

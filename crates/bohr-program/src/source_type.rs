@@ -68,6 +68,10 @@ pub struct SourceVariable {
     pub pointer: bool,
 }
 
+/// Parts of parts that are looked at: damaged debug information may say that a type
+/// is a part of itself.
+const DEEPEST: u32 = 8;
+
 impl Program {
     /// The size of a type in bytes; 0 if it is not known.
     #[must_use]
@@ -89,7 +93,19 @@ impl Program {
         let holds = |field: &&SourceField| {
             let size = self.source_size(field.of);
             (field.offset..field.offset + size).contains(&offset)
+                && !self.is_empty(field.of, DEEPEST)
         };
         fields.iter().find(holds)
+    }
+
+    /// Whether there is nothing in a type, nor in its parts. It takes a byte
+    /// nevertheless, and something else may lie there.
+    fn is_empty(&self, of: SourceTypeNumber, deepest: u32) -> bool {
+        match &self.source_types[of] {
+            SourceType::Structure { fields, size, .. } if *size <= 1 && deepest > 0 => fields
+                .iter()
+                .all(|field| self.is_empty(field.of, deepest - 1)),
+            _ => false,
+        }
     }
 }
