@@ -18,10 +18,10 @@ pub mod shadow;
 
 pub use block::{Header, State};
 
-use crate::{addresses, carrier::CarrierOnly, control, rewind};
+use crate::{addresses, carrier::CarrierOnly, control, notices, rewind};
 use alloc::collections::BTreeMap;
 use block::SIZE as HEADER;
-use bohr_event::ThreadIndex;
+use bohr_event::{ThreadIndex, control::Notice};
 use core::{
     cell::{Cell, RefCell},
     sync::atomic::{AtomicBool, Ordering},
@@ -50,6 +50,9 @@ static HEAP: CarrierOnly<Heap> = CarrierOnly::new(Heap {
 /// begins, and in processes that the target starts itself.
 #[unsafe(link_section = "bohr_hot")]
 static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// Who asks for so much asks in order to be refused.
+const BEYOND: usize = 1 << 40;
 
 /// What `free` found wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +155,9 @@ pub fn allocate(size: usize, alignment: usize) -> usize {
     };
     let payload = alone(|| region(HEAP.current.get()).map_or(0, |region| region.take(total)));
     if payload == 0 {
+        if size < BEYOND {
+            notices::note(Notice::HeapLimit);
+        }
         return payload;
     }
     Header::of(payload).set_asked(size);

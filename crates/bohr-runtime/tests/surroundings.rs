@@ -4,7 +4,7 @@
 use crate::harness;
 
 use bohr_event::FailureKind;
-use bohr_event::control::{Outcome, Output};
+use bohr_event::control::{Detailing, Job, Notice, Outcome, Output};
 use bohr_schedule::{Plan, Rule};
 use harness::{Program, Ran, job, output, rules};
 use std::path::PathBuf;
@@ -21,6 +21,25 @@ fn succeed(reports: &[Ran]) {
         let code = Outcome::Exited { code: 0 };
         assert_eq!(report.outcome, code, "{}", output(report));
     }
+}
+
+/// A failure that follows from it would be bohr's, not the program's.
+#[test]
+fn memory_that_only_bohr_refuses_is_told() {
+    let program = Program::compile("refused_memory.c");
+    let ran = |gibibytes: &str| {
+        let job = Job {
+            details: Detailing::Always,
+            ..job(&Plan::new(Rule::Sequential), 1)
+        };
+        let ran = program.start_with(&[gibibytes]).run(&job).remove(0);
+        let told = ran.report.detail.as_ref().expect("asked for");
+        (output(&ran), told.notices.contains(&Notice::HeapLimit))
+    };
+    assert_eq!(ran("1"), ("got\n".to_string(), false));
+    assert_eq!(ran("3"), ("refused\n".to_string(), true));
+    // The system refuses it as well.
+    assert_eq!(ran("1000000"), ("refused\n".to_string(), false));
 }
 
 #[test]

@@ -165,11 +165,13 @@ pub enum Notice {
     HiddenThread = 7,
     /// A file is open for writing across the fork point, so runs share its content.
     SharedFile = 8,
+    /// The program was refused memory that the system would have given it.
+    HeapLimit = 9,
 }
 
 impl Notice {
     /// Every notice, by its number.
-    pub const ALL: [Notice; 9] = [
+    pub const ALL: [Notice; 10] = [
         Notice::RandomAddresses,
         Notice::Process,
         Notice::OutsideInput,
@@ -179,6 +181,7 @@ impl Notice {
         Notice::EarlyThread,
         Notice::HiddenThread,
         Notice::SharedFile,
+        Notice::HeapLimit,
     ];
 }
 
@@ -194,6 +197,10 @@ impl fmt::Display for Notice {
             Notice::EarlyThread => "a thread was started before control began",
             Notice::HiddenThread => "a library starts threads of its own, which run uncontrolled",
             Notice::SharedFile => "a file that was opened for writing is shared by all runs",
+            Notice::HeapLimit => {
+                "the program was refused memory: under control malloc gives at most 2 GiB at once, \
+                 and 4 GiB to a thread"
+            }
         })
     }
 }
