@@ -27,7 +27,7 @@ const RUNS: [(&str, Variant, &[&str]); 5] = [
     // Without its races nothing is left of it.
     ("racey", Variant::Buggy, &["2", "1700000"]),
     ("bucket-sort", Variant::Fixed, &["4", "250000"]),
-    ("access-log", Variant::Fixed, &["4", "500000"]),
+    ("query-cache", Variant::Fixed, &["4", "400000"]),
     ("treiber-aba", Variant::Fixed, &["4", "50000"]),
     ("handle-count", Variant::Fixed, &["4", "550000"]),
 ];
