@@ -150,6 +150,42 @@ fn bitcode_and_native_parts_become_one_program() {
 }
 
 #[test]
+fn variables_on_the_stack_keep_their_place_where_ways_are_written_down() {
+    let directory = tempfile::tempdir().expect("directory");
+    let path = directory.path();
+    let main = compile(
+        path,
+        "main.c",
+        "__attribute__((noinline)) static int matches(const char *text) {
+             if (!text) return 9; int found = 0; volatile int seen = 0;
+             for (; *text; text++) { seen = *text == 'n' ? seen + 1 : 0; if (seen == 2) found++; }
+             return found; }
+         int main(int count, char **words) { return matches(words[count - 1]); }",
+        &["-O2"],
+    );
+    let mut program = Program::new(OutputKind::Executable);
+    program.add(Content::Bitcode, "main.o", &main.bitcode);
+    program.add_toolchain("crtn.o");
+    let program = program.finish(path);
+    let made = path.join("made");
+    fs::create_dir_all(&made).expect("directory");
+    let request = Request {
+        program: &program,
+        directory: &made,
+        hooks: HookChoice::Paths,
+    };
+    make(&request).expect("a profile");
+    let output = Command::new(made.join("program")).arg("inn-annex").output();
+    assert_eq!(output.expect("runs").status.code(), Some(2));
+    let code = run(Command::new("llvm-objdump-22")
+        .args(["-d", "--no-show-raw-insn", "--disassemble-symbols=matches"])
+        .arg(made.join("program")));
+    let code = String::from_utf8(code).expect("text");
+    // A variable without a place of its own takes a frame that is reached by `rbp`.
+    assert!(code.contains("(%rsp)") && !code.contains("%rbp"), "{code}");
+}
+
+#[test]
 fn a_part_that_cannot_be_merged_is_compiled_alone_and_counted() {
     let directory = tempfile::tempdir().expect("directory");
     let path = directory.path();

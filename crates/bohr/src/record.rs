@@ -31,9 +31,10 @@ Examples:
   bohr record --until-failure --slices 20 -o server.log -- ./server --test
 
 The program has to be built with `bohr cc`, `bohr c++` or `bohr cargo`. Its threads
-run in parallel, without added synchronisation. The log is complete to the last
-branch even if the program is killed. Code of libraries that were not built with
-bohr is not recorded.
+run in parallel, without added synchronisation. After a crash the log is complete to
+the last branch; if the program is killed, a thread may lack its last 63, behind which
+it has done nothing that others could notice. Code of libraries that were not built
+with bohr is not recorded.
 
 Exit codes: 0 recorded, and the run was good; 1 recorded, and the run failed; 2 bohr
 could not do it.")]
@@ -53,6 +54,10 @@ pub struct Args {
     /// Also run the program as it was built, to compare the time.
     #[arg(long)]
     compare: bool,
+    /// Do not count the branches: the log is written as it is, without reading it
+    /// through, which takes longer than recording it.
+    #[arg(long)]
+    no_count: bool,
     /// File that the program reads as its standard input, `-` for bohr's own, which is
     /// read to its end first; it has none otherwise.
     #[arg(long, value_name = "FILE")]
@@ -167,7 +172,7 @@ pub fn run(args: &Args) -> Outcome {
     let Some(recorded) = kept else {
         return Ok(nothing_kept(args, runs, go_on()));
     };
-    let branches = match args.log.kind().has_paths() {
+    let branches = match args.log.kind().has_paths() && !args.no_count {
         true => Some(choices(&program, &recorded.recording).map_err(RecordError::from)?),
         false => None,
     };

@@ -111,6 +111,23 @@ fn loops_that_only_count_are_decoded_without_a_word() {
 }
 
 #[test]
+fn long_ways_are_whole_whether_they_are_counted_or_not() {
+    const MANY: u64 = 400_000;
+    let folder = Folder::empty();
+    folder.build("coins", &["-O0"]);
+    let (few, _) = branches_and_bytes(&folder, &[], "10");
+    let many = MANY.to_string();
+    let arguments = ["record", "--json", "--no-count", "--", "./program", &many];
+    let told = folder.bohr(&arguments).expect(0).json();
+    assert_eq!(told["branches"], serde_json::Value::Null);
+    // Threads go on to the next word within a page, behind it, and behind a piece.
+    let piece = bohr_event::recording::CHUNK as u64;
+    assert!(told["log_bytes"].as_u64() > Some(2 * piece), "{told}");
+    let counted = bohr_log::choices(&model_of(&folder), &log_of(&folder)).expect("it decodes");
+    assert_eq!(counted - few, 2 * 2 * (MANY - 10));
+}
+
+#[test]
 fn threads_come_and_go_in_every_way() {
     let folder = Folder::empty();
     folder.build("beyond", &["-O2", "-std=gnu17"]);

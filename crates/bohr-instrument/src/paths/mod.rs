@@ -2,13 +2,14 @@
 //! where, the model has decided (`bohr_program::paths`); here it becomes code.
 //!
 //! The word that a thread writes (`code`) and its address (`place`) are kept in
-//! registers and read again after calls. Every change is stored at once, so that
-//! whatever ends the program finds it: a store that nobody waits for.
+//! registers and read again after calls. A change is stored before anything happens
+//! that can end the program or be noticed ([`stores`]): a store that nobody waits for.
 
 mod announcement;
 mod edges;
 mod effects;
 mod pen;
+pub mod stores;
 mod tables;
 
 pub(crate) use tables::KEPT;
@@ -20,6 +21,7 @@ use bohr_program::paths::{
     width,
 };
 use bohr_program::{BlockNumber, Body, FunctionNumber, InstructionNumber, Operation, Program};
+use cranelift_entity::EntitySet;
 use edges::Edges;
 use inkwell::context::Context;
 use inkwell::llvm_sys::LLVMTailCallKind;
@@ -59,6 +61,7 @@ pub fn insert<'ctx>(
                 paths: &paths,
                 function: number,
                 room: Room::of(program, &paths, number),
+                stores: stores::blocks(program, body),
                 pen: Pen::new(&words, function.value),
                 blocks: function.blocks(),
                 instruction: &|at| function.instruction(at),
@@ -97,6 +100,8 @@ struct Writer<'f> {
     paths: &'f Paths,
     function: FunctionNumber,
     room: Room,
+    /// Blocks that begin with storing the word.
+    stores: EntitySet<BlockNumber>,
     pen: Pen<'f>,
     blocks: &'f [LLVMBasicBlockRef],
     instruction: &'f dyn Fn(InstructionNumber) -> LLVMValueRef,
@@ -167,9 +172,12 @@ impl Writer<'_> {
             let first = pen::behind_phis(place);
             !LLVMIsALandingPadInst(first).is_null()
         };
-        if block.as_u32() > 0 && !pad && self.room.need(RoomPoint::Block(block)).is_some() {
+        if block.as_u32() > 0 && !pad {
             self.pen.stand_behind_phis(place);
             self.look(RoomPoint::Block(block));
+            if self.stores.contains(block) {
+                self.pen.store();
+            }
         }
     }
 
@@ -242,7 +250,7 @@ impl Writer<'_> {
         }
         for (outcome, target) in (0..).zip(targets) {
             self.pen.stand_on(edges.split(place, target));
-            self.pen.append(outcome, choice.bits());
+            self.pen.keep(outcome, choice.bits());
         }
     }
 }

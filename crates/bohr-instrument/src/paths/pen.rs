@@ -29,12 +29,13 @@ define linkonce_odr hidden void @bohr.take.up(ptr %code, ptr %place) alwaysinlin
   ret void
 }
 
-define linkonce_odr hidden void @bohr.room(ptr %code, ptr %place, i64 %shift) alwaysinline nounwind {
+define linkonce_odr hidden void @bohr.room(ptr %code, ptr %place, i64 %bound) alwaysinline nounwind {
   %word = load i64, ptr %code, align 8
-  %high = lshr i64 %word, %shift
-  %fits = icmp eq i64 %high, 0
+  %fits = icmp ult i64 %word, %bound
   br i1 %fits, label %go, label %full, !prof !0
 full:
+  %now = load ptr, ptr %place, align 8
+  store volatile i64 %word, ptr %now, align 8
   call preserve_mostcc void @__bohr_path_full()
   %fresh = load volatile ptr, ptr @__bohr_pen, align 8
   store ptr %fresh, ptr %place, align 8
@@ -44,13 +45,18 @@ go:
   ret void
 }
 
-define linkonce_odr hidden void @bohr.append(ptr %code, ptr %place, i64 %bits, i64 %value) alwaysinline nounwind {
+define linkonce_odr hidden void @bohr.keep(ptr %code, ptr %place, i64 %bits, i64 %value) alwaysinline nounwind {
   %word = load i64, ptr %code, align 8
   %shifted = shl i64 %word, %bits
   %longer = or disjoint i64 %shifted, %value
-  %now = load ptr, ptr %place, align 8
-  store volatile i64 %longer, ptr %now, align 8
   store i64 %longer, ptr %code, align 8
+  ret void
+}
+
+define linkonce_odr hidden void @bohr.store(ptr %code, ptr %place) alwaysinline nounwind {
+  %word = load i64, ptr %code, align 8
+  %now = load ptr, ptr %place, align 8
+  store volatile i64 %word, ptr %now, align 8
   ret void
 }
 
@@ -62,7 +68,8 @@ pub struct Words {
     context: LLVMContextRef,
     take_up: LLVMValueRef,
     room: LLVMValueRef,
-    append: LLVMValueRef,
+    keep: LLVMValueRef,
+    store: LLVMValueRef,
     word: LLVMTypeRef,
     pointer: LLVMTypeRef,
 }
@@ -80,14 +87,14 @@ impl Words {
         let words = words.map_err(|message| message.to_string())?;
         words.set_triple(&module.get_triple());
         words.set_data_layout(&module.get_data_layout());
-        let names = ["bohr.take.up", "bohr.room", "bohr.append"];
+        let names = ["bohr.take.up", "bohr.room", "bohr.keep", "bohr.store"];
         // Only what is referred to is linked in: refer to it.
         for name in names {
             let signature = words.get_function(name).map(|function| function.get_type());
             module.add_function(name, signature.expect("it is in the text"), None);
         }
         link_one(module, words, &Diagnostics::collect(context))?;
-        let [take_up, room, append] = names.map(|name| {
+        let [take_up, room, keep, store] = names.map(|name| {
             let function = module.get_function(name);
             function.expect("it was just declared").as_value_ref()
         });
@@ -103,7 +110,8 @@ impl Words {
             context,
             take_up,
             room,
-            append,
+            keep,
+            store,
             word,
             pointer,
         })
@@ -140,6 +148,31 @@ pub unsafe fn behind_phis(block: LLVMBasicBlockRef) -> LLVMValueRef {
     }
 }
 
+/// Words below this have room for so many bits. One more than that would be a power of
+/// two, for which the code generator prefers a copy, a shift and a branch in every pass
+/// of a loop to a number in a register and a comparison that is one with its branch; a
+/// word of nothing but ones is given up a little early for it. For one bit the sign
+/// tells, and where a whole word is needed, a fresh one has to do.
+fn bound(need: u32) -> u64 {
+    let power = 1 << (64 - need);
+    match need {
+        2..=60 => power - 1,
+        _ => power,
+    }
+}
+
+/// Whether an instruction is a variable on the stack whose size is known.
+///
+/// # Safety
+/// `instruction` must be one.
+unsafe fn is_fixed_variable(instruction: LLVMValueRef) -> bool {
+    // SAFETY: the caller's promise; a variable's operand is the number of its elements.
+    unsafe {
+        !LLVMIsAAllocaInst(instruction).is_null()
+            && !LLVMIsAConstantInt(LLVMGetOperand(instruction, 0)).is_null()
+    }
+}
+
 impl<'w> Pen<'w> {
     /// Adds the slots to a function that has a body.
     pub fn new(words: &'w Words, function: LLVMValueRef) -> Pen<'w> {
@@ -168,9 +201,29 @@ impl<'w> Pen<'w> {
         }
     }
 
-    /// At the beginning of the function, behind its slots.
+    /// At the beginning of the function, behind its slots and the variables on its
+    /// stack. What is written there branches, and a variable that is not in the first
+    /// block has no fixed place in the frame: it is never brought into a register, and
+    /// every access to it goes through a pointer.
     pub fn stand_at_entry(&self) {
-        self.stand_behind(self.slots[1]);
+        let [first, second] = self.slots;
+        let mut last = second;
+        // SAFETY: instructions of the function's first block, which has a terminator; a
+        // variable of constant size uses nothing that stands before it.
+        unsafe {
+            let mut next = LLVMGetNextInstruction(first);
+            while !next.is_null() {
+                let one = next;
+                next = LLVMGetNextInstruction(one);
+                if is_fixed_variable(one) && one != second {
+                    LLVMInstructionRemoveFromParent(one);
+                    LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(last));
+                    LLVMInsertIntoBuilder(self.builder, one);
+                    last = one;
+                }
+            }
+        }
+        self.stand_behind(last);
     }
 
     /// At the beginning of a block.
@@ -198,12 +251,23 @@ impl<'w> Pen<'w> {
 
     /// Makes room for so many bits.
     pub fn look(&self, need: u32) {
-        self.call(self.words.room, &[self.number(u64::from(64 - need))]);
+        self.call(self.words.room, &[self.number(bound(need))]);
     }
 
-    /// Writes bits.
+    /// Writes bits and stores them.
     pub fn append(&self, value: u64, bits: u32) {
         self.append_value(self.number(value), bits);
+    }
+
+    /// Writes bits that stay in the register until they are stored.
+    pub fn keep(&self, value: u64, bits: u32) {
+        let numbers = [u64::from(bits), value].map(|number| self.number(number));
+        self.call(self.words.keep, &numbers);
+    }
+
+    /// Stores what was written.
+    pub fn store(&self) {
+        self.call(self.words.store, &[]);
     }
 
     /// Writes which of these blocks an indirect branch goes to.
@@ -225,7 +289,8 @@ impl<'w> Pen<'w> {
     }
 
     fn append_value(&self, value: LLVMValueRef, bits: u32) {
-        self.call(self.words.append, &[self.number(u64::from(bits)), value]);
+        self.call(self.words.keep, &[self.number(u64::from(bits)), value]);
+        self.store();
     }
 
     fn number(&self, number: u64) -> LLVMValueRef {

@@ -60,12 +60,15 @@ fn constructor(text: &mut String) {
     );
 }
 
-/// Calls the recorder; without one, what is written goes nowhere.
+/// Goes on to the next word. Within a page of the thread's own piece, which the
+/// recorder has cleared, that is all there is to do; else the recorder is called, and
+/// without one, what is written goes nowhere.
 fn full(text: &mut String) {
     text.push_str(
         ".p2align 4\n.globl __bohr_path_full\n.hidden __bohr_path_full\n\
          .type __bohr_path_full, @function\n__bohr_path_full:\n.cfi_startproc\n",
     );
+    next_word(text);
     for register in KEPT {
         let _ = write!(text, "pushq %{register}\n.cfi_adjust_cfa_offset 8\n");
     }
@@ -80,4 +83,21 @@ fn full(text: &mut String) {
         let _ = write!(text, "popq %{register}\n.cfi_adjust_cfa_offset -8\n");
     }
     text.push_str("ret\n.cfi_endproc\n");
+}
+
+/// Falls through to what follows if the pen points to the word that nobody reads, if
+/// the thread is not known yet, and where a page ends: pieces end with one. The calling
+/// convention lets `r11` go. First the word, then the pen, for whoever interrupts.
+fn next_word(text: &mut String) {
+    text.push_str(
+        "pushq %rax\n.cfi_adjust_cfa_offset 8\n\
+         movq %fs:0, %rax\nleaq __bohr_pen@tpoff(%rax), %rax\n\
+         movq (%rax), %r11\naddq $8, %r11\n\
+         testl $0xfff, %r11d\nje 3f\n\
+         addq $16, %rax\ncmpq %rax, %r11\nje 3f\n\
+         cmpq $0, (%rax)\nje 3f\n\
+         movq $1, (%r11)\nmovq %r11, -16(%rax)\n\
+         popq %rax\n.cfi_adjust_cfa_offset -8\nret\n\
+         3: .cfi_adjust_cfa_offset 8\npopq %rax\n.cfi_adjust_cfa_offset -8\n",
+    );
 }
