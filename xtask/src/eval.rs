@@ -40,7 +40,7 @@ use std::time::Instant;
 
 pub const COMMAND: Command = Command {
     name: "eval",
-    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables; --only clap: recorded and solved; --only dump [NAME...]: from cores",
+    about: "[--quick | --full] [--again] [--only NAME...]: the museum by strategy, beside the papers' tables; --only clap [tables | soundness | growth]: recorded and solved; --only dump [NAME...]: from cores",
     run,
 };
 
@@ -49,8 +49,9 @@ fn run(arguments: &[String]) -> Result<(), String> {
     let is_size = |word: &&String| ["--quick", "--full", "--again"].contains(&word.as_str());
     let sizes = arguments.iter().take_while(is_size).count();
     match &arguments[sizes..] {
-        [only, clap] if only == "--only" && clap == "clap" => {
-            return clap::evaluate(&build_bohr()?);
+        [only, clap, parts @ ..] if only == "--only" && clap == "clap" => {
+            let parts = clap::parts(parts)?;
+            return clap::evaluate(&build_bohr()?, &parts);
         }
         [only, dump, names @ ..] if only == "--only" && dump == "dump" => {
             return dump::evaluate(names);

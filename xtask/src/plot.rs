@@ -15,6 +15,17 @@ const WIDTH: f64 = 900.0;
 const ROW: f64 = 19.0;
 const TOP: f64 = 48.0;
 
+/// The beginning of a page of plots and nothing else.
+pub fn page_head(title: &str) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <title>bohr: {title}</title><style>\
+         :root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}\
+         body {{ max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}\
+         text {{ fill: currentColor; font-size: 11px; }} .grid {{ stroke: #8884; }}</style>"
+    )
+}
+
 /// What lies along a side.
 pub struct Axis {
     pub label: String,

@@ -2,17 +2,17 @@
 
 use crate::subjects::{Compilers, SUBJECTS, build, fetch};
 use crate::{install, shell};
-use bohr_museum::{Papers, Variant};
+use bohr_museum::{Exhibit, Papers, Variant};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// So much of a real file is compressed.
 const INPUT: usize = 24 << 20;
 
-/// So long a mirror works at least.
-const SECONDS: f64 = 0.5;
+/// So many seconds of processors a mirror works at least: they are told in steps of a
+/// hundredth.
+const SECONDS: f64 = 0.3;
 
 /// So often its work is raised to get there.
 const TRIES: usize = 6;
@@ -30,66 +30,91 @@ pub struct Subject {
     pub most_times: Option<f64>,
 }
 
-/// The mirrors of the paper's subjects, then the real programs.
-pub fn subjects(
-    papers: &Papers,
-    bohr: &Path,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Subject>, String> {
-    let folder = shell::built("bench-record");
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let mut found = mirrors(papers, bohr, &folder, wanted)?;
-    if wanted("pbzip2") {
-        found.push(pbzip2(bohr, &folder)?);
-    }
-    if wanted("zstd") {
-        found.push(zstd(bohr, &folder)?);
-    }
-    Ok(found)
+/// What can be measured, before anything of it is built.
+pub struct Candidate {
+    pub name: String,
+    source: Source,
 }
 
-fn mirrors(
-    papers: &Papers,
-    bohr: &Path,
-    folder: &Path,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Subject>, String> {
+enum Source {
+    /// An exhibit, and the row that it mirrors.
+    Mirror(Box<Exhibit>, String),
+    Pbzip2,
+    Zstd,
+}
+
+/// The mirrors of the paper's subjects, then the real programs.
+pub fn candidates(papers: &Papers) -> Result<Vec<Candidate>, String> {
     let table = papers.table("clap", "2").ok_or("CLAP's Table 2 is gone")?;
-    let compilers = bohr_museum::Compilers::of_bohr(bohr);
-    let mut found = Vec::new();
-    for exhibit in bohr_museum::all().map_err(|error| error.to_string())? {
-        let manifest = &exhibit.manifest;
-        let mut mirrors = manifest.mirrors.iter();
+    let exhibits = bohr_museum::all().map_err(|error| error.to_string())?;
+    let mirror = |exhibit: Exhibit| {
+        let mut mirrors = exhibit.manifest.mirrors.iter();
         let row = mirrors.find(|one| one.paper == "clap" && table.row(&one.row).is_some());
-        let Some(row) = row.filter(|_| wanted(&manifest.name)) else {
-            continue;
-        };
-        // Without its bug, so that every run is whole; of racey nothing would be left.
-        let variant = match row.row.as_str() {
-            "racey" => Variant::Buggy,
-            _ => Variant::Fixed,
-        };
-        let program = bohr_museum::compile(&exhibit, variant, &compilers);
-        let program = program.map_err(|error| error.to_string())?;
-        found.push(Subject {
-            name: manifest.name.clone(),
-            row: Some(row.row.clone()),
-            arguments: long_enough(&program, &manifest.arguments.large)?,
-            program,
-            folder: folder.to_path_buf(),
-            most_times: Some(1.5),
-        });
+        let row = row?.row.clone();
+        Some(Candidate {
+            name: exhibit.manifest.name.clone(),
+            source: Source::Mirror(Box::new(exhibit), row),
+        })
+    };
+    let real = [("pbzip2", Source::Pbzip2), ("zstd", Source::Zstd)];
+    let real = real.map(|(name, source)| Candidate {
+        name: name.to_string(),
+        source,
+    });
+    Ok(exhibits
+        .into_iter()
+        .filter_map(mirror)
+        .chain(real)
+        .collect())
+}
+
+impl Candidate {
+    /// The row of the paper's table.
+    #[cfg(test)]
+    pub fn row(&self) -> Option<&str> {
+        match &self.source {
+            Source::Mirror(_, row) => Some(row),
+            _ => None,
+        }
     }
-    Ok(found)
+
+    /// Builds it.
+    pub fn prepare(self, bohr: &Path, folder: &Path) -> Result<Subject, String> {
+        match self.source {
+            Source::Mirror(exhibit, row) => mirror(&exhibit, row, bohr, folder),
+            Source::Pbzip2 => pbzip2(bohr, folder),
+            Source::Zstd => zstd(bohr, folder),
+        }
+    }
+}
+
+fn mirror(exhibit: &Exhibit, row: String, bohr: &Path, folder: &Path) -> Result<Subject, String> {
+    // Without its bug, so that every run is whole; of racey nothing would be left.
+    let variant = match row.as_str() {
+        "racey" => Variant::Buggy,
+        _ => Variant::Fixed,
+    };
+    let compilers = bohr_museum::Compilers::of_bohr(bohr);
+    let program = bohr_museum::compile(exhibit, variant, &compilers);
+    let program = program.map_err(|error| error.to_string())?;
+    let manifest = &exhibit.manifest;
+    Ok(Subject {
+        name: manifest.name.clone(),
+        row: Some(row),
+        arguments: long_enough(&program, &manifest.arguments.large)?,
+        program,
+        folder: folder.to_path_buf(),
+        most_times: Some(1.5),
+    })
 }
 
 /// The arguments of a long run, with the last of them, which says how much there is
-/// to do, raised until the program works for a while: times come from a clock that
-/// may tick once in ten milliseconds.
+/// to do, raised until the program works for a while. Time that it waits for others,
+/// of its own threads or not, is no work.
 fn long_enough(program: &Path, large: &[u64]) -> Result<Vec<String>, String> {
     let mut arguments = large.to_vec();
     for _ in 0..TRIES {
-        let begun = Instant::now();
+        let before = children_seconds()?;
         let words = arguments.iter().map(ToString::to_string);
         let mut command = Command::new(program);
         command
@@ -97,15 +122,26 @@ fn long_enough(program: &Path, large: &[u64]) -> Result<Vec<String>, String> {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         command.status().map_err(|error| error.to_string())?;
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = children_seconds()? - before;
         if seconds >= SECONDS {
             break;
         }
         if let Some(work) = arguments.last_mut() {
-            *work *= (1.25 * SECONDS / seconds).ceil().clamp(2.0, 10.0) as u64;
+            let times = 1.25 * SECONDS / seconds.max(0.01);
+            *work = work.saturating_mul(times.ceil().clamp(2.0, 10.0) as u64);
         }
     }
     Ok(arguments.iter().map(ToString::to_string).collect())
+}
+
+/// What the children of this process that have ended took of all processors.
+fn children_seconds() -> Result<f64, String> {
+    let status = fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
+    let fields = status.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let fields = fields.split_whitespace().skip(13).take(2);
+    let ticks: Result<Vec<f64>, _> = fields.map(str::parse).collect();
+    let ticks = ticks.map_err(|error| format!("/proc/self/stat: {error}"))?;
+    Ok(ticks.iter().sum::<f64>() / 100.0)
 }
 
 /// Linked with the system's library, as in the paper: only its own code is recorded.

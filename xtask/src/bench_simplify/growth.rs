@@ -5,7 +5,7 @@
 use super::generator::generate;
 use super::models::{MODELS, Model};
 use super::{Measured, measure};
-use crate::plot::{Axis, Curve, curves};
+use crate::plot::{Axis, Curve, curves, page_head};
 use crate::shell;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub fn run() -> Result<Vec<String>, String> {
         ),
         ("graph nodes", by_nodes, |point: &Point| point.nodes),
     ];
-    let mut page = String::from(HEAD);
+    let mut page = page_head("growth of simplification");
     for (name, points, size) in &pages {
         let line: Vec<(f64, f64)> = points.iter().map(|it| (size(it), it.seconds)).collect();
         let exponent = exponent(&line);
@@ -66,12 +66,6 @@ pub fn run() -> Result<Vec<String>, String> {
     println!("drawn in {path}");
     Ok(missed)
 }
-
-const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-<title>bohr: growth of simplification</title><style>\
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; }\
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }\
-text { fill: currentColor; font-size: 11px; } .grid { stroke: #8884; }</style>";
 
 /// A plot, with a line of exponent 1 beside it.
 fn drawn(name: &str, line: Vec<(f64, f64)>, exponent: f64) -> String {

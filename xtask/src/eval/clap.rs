@@ -1,7 +1,8 @@
 //! CLAP's Tables 1 and 3: the exhibits that mirror their rows, recorded until they fail
 //! (natively, or under control), solved in every way, and replayed; then failing runs of
-//! the whole museum.
+//! the whole museum; then how the time of solving grows.
 
+mod growth;
 mod recorded;
 mod soundness;
 
@@ -10,7 +11,7 @@ use super::papers::{Column, add_factor, compared, seconds};
 use super::tables::Table;
 use crate::shell;
 use bohr_museum::{Exhibit, Papers};
-use recorded::{Case, REPLAYS};
+use recorded::{Case, REPLAYS, TIME};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -22,15 +23,65 @@ const WAYS: [(&str, &[&str]); 4] = [
     ("execution", &["--by", "execution"]),
 ];
 
-/// Measures every exhibit that mirrors a row, and writes the tables.
-pub fn evaluate(bohr: &Path) -> Result<(), String> {
-    let papers = Papers::load().map_err(|error| error.to_string())?;
+/// What can be evaluated by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Tables,
+    Soundness,
+    Growth,
+}
+
+/// All of them, as they are called.
+const PARTS: [(&str, Part); 3] = [
+    ("tables", Part::Tables),
+    ("soundness", Part::Soundness),
+    ("growth", Part::Growth),
+];
+
+/// The parts of these names; all if there are none.
+pub fn parts(names: &[String]) -> Result<Vec<Part>, String> {
+    if names.is_empty() {
+        return Ok(PARTS.map(|(_, part)| part).to_vec());
+    }
+    let part = |name: &String| {
+        let found = PARTS.iter().find(|(known, _)| known == name);
+        found.map(|(_, part)| *part).ok_or_else(|| {
+            let known = PARTS.map(|(known, _)| known).join(", ");
+            format!("there is no part `{name}` of clap: {known}")
+        })
+    };
+    names.iter().map(part).collect()
+}
+
+/// Evaluates parts, each to its end; what is wrong with one does not keep the others
+/// from being measured.
+pub fn evaluate(bohr: &Path, parts: &[Part]) -> Result<(), String> {
     let (exhibits, damaged) = super::whole_and_damaged()?;
+    let mut wrong = Vec::new();
+    for part in parts {
+        let found = match part {
+            Part::Tables => tables(bohr, &exhibits)?,
+            Part::Soundness => soundness::evaluate(bohr, &exhibits)?,
+            Part::Growth => growth::evaluate(bohr, &exhibits)?,
+        };
+        wrong.extend(found);
+    }
+    match wrong.is_empty() {
+        true => super::none_damaged(&damaged),
+        false => Err(format!("wrong:\n  {}", wrong.join("\n  "))),
+    }
+}
+
+/// Measures every exhibit that mirrors a row, and writes the tables; what does not
+/// replay.
+fn tables(bohr: &Path, exhibits: &[Exhibit]) -> Result<Vec<String>, String> {
+    let papers = Papers::load().map_err(|error| error.to_string())?;
     let mirrors = |exhibit: &Exhibit| {
         let mut mirrors = exhibit.manifest.mirrors.iter();
         mirrors.any(|mirror| mirror.paper == "clap")
     };
     let mut results = Vec::new();
+    let mut text = String::new();
     for exhibit in exhibits.iter().filter(|exhibit| mirrors(exhibit)) {
         let mut measured = Measured::of(exhibit);
         let solved = solved(bohr, &papers, exhibit);
@@ -38,13 +89,30 @@ pub fn evaluate(bohr: &Path) -> Result<(), String> {
         println!("{:18} {}", measured.name, line(&solved));
         measured.solved = Some(solved);
         results.push(measured);
-        save(&papers, &results, None)?;
+        text = save(&papers, &results)?;
     }
-    let (table, wrong) = soundness::evaluate(bohr, &exhibits);
-    let text = save(&papers, &results, Some(table))?;
     println!("\n{text}\nwritten to eval/results/clap.md and clap.json");
-    verdict(&results, wrong)?;
-    super::none_damaged(&damaged)
+    Ok(unfaithful(&results))
+}
+
+/// Writes what a part found to files of its own, and gives back the text.
+fn save_part(name: &str, title: &str, table: Table, data: &Value) -> Result<String, String> {
+    let machine = bohr_museum::machine_facts();
+    let command = name.trim_start_matches("clap-");
+    let origin = format!("By `cargo xtask eval --only clap {command}`, on {machine}.");
+    let sections = super::page::sections(&[table], &origin);
+    let text = format!("# {title}\n{sections}");
+    write(&format!("{name}.md"), &text)?;
+    write(&format!("{name}.json"), &format!("{data:#}\n"))?;
+    Ok(text)
+}
+
+fn write(name: &str, text: &str) -> Result<(), String> {
+    let folder = shell::root().join("eval/results");
+    let path = folder.join(name);
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(&path, text))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// A recorded failure of the paper's size, solved in every way; or why there is none.
@@ -55,7 +123,7 @@ fn solved(bohr: &Path, papers: &Papers, exhibit: &Exhibit) -> Result<Value, Stri
     let row = row.map_or("", |mirror| mirror.row.as_str());
     let mut told = json!({ "recorded": case.at_paper_size(papers, row)? });
     for (name, words) in WAYS {
-        let solved = case.solve(words, REPLAYS);
+        let solved = case.solve(words, TIME, REPLAYS);
         told[name] = solved.unwrap_or_else(|why| json!({ "why": why }));
     }
     Ok(told)
@@ -232,46 +300,54 @@ fn reasons(results: &[Measured]) -> impl Iterator<Item = String> {
     })
 }
 
-fn save(papers: &Papers, results: &[Measured], sound: Option<Table>) -> Result<String, String> {
-    let folder = shell::root().join("eval/results");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+fn save(papers: &Papers, results: &[Measured]) -> Result<String, String> {
     let tables = [
         overall(papers, results)?,
         parallel(papers, results)?,
         replays(results),
     ];
-    let tables: Vec<Table> = tables.into_iter().chain(sound).collect();
     let told: Vec<Value> = results
         .iter()
         .map(|it| json!({ "exhibit": it.name, "solved": it.solved }))
         .collect();
     let machine = bohr_museum::machine_facts();
-    let origin = format!("By `cargo xtask eval --only clap`, on {machine}.");
+    let origin = format!("By `cargo xtask eval --only clap tables`, on {machine}.");
     let sections = super::page::sections(&tables, &origin);
     let text = format!("# Recorded and solved\n{sections}");
-    let data = format!("{:#}\n", Value::from(told));
-    for (name, text) in [("clap.md", &text), ("clap.json", &data)] {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    }
+    write("clap.md", &text)?;
+    write("clap.json", &format!("{:#}\n", Value::from(told)))?;
     Ok(text)
 }
 
-/// A schedule that was returned and does not replay is an error of the whole.
-fn verdict(results: &[Measured], mut wrong: Vec<String>) -> Result<(), String> {
-    for measured in results {
-        for (way, _) in WAYS {
-            let replays = REPLAYS.parse().ok();
-            if figure(measured, way, "replayed").is_some_and(|it| Some(it) != replays) {
-                wrong.push(format!("{}, {way}", measured.name));
-            }
-        }
-    }
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
-            "schedules that do not replay: {}",
-            wrong.join("; ")
-        )),
+/// Schedules that were returned and do not replay.
+fn unfaithful(results: &[Measured]) -> Vec<String> {
+    let replays: Option<f64> = REPLAYS.parse().ok();
+    let of_one = |measured: &Measured| {
+        let ways = WAYS.map(|(way, _)| (way, figure(measured, way, "replayed")));
+        let wrong = ways
+            .into_iter()
+            .filter(|(_, it)| it.is_some() && *it != replays);
+        let told = wrong
+            .map(|(way, _)| format!("{}: the schedule by {way} does not replay", measured.name));
+        told.collect::<Vec<_>>()
+    };
+    results.iter().flat_map(of_one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_chosen_by_name() {
+        let chosen =
+            |names: &[&str]| parts(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(chosen(&["growth"]), Ok(vec![Part::Growth]));
+        assert_eq!(chosen(&[]).map(|parts| parts.len()), Ok(PARTS.len()));
+        let why = chosen(&["sound"]).expect_err("no such part");
+        assert!(
+            why.contains("`sound`") && why.contains("soundness"),
+            "{why}"
+        );
     }
 }

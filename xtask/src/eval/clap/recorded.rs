@@ -14,10 +14,10 @@ const NATIVE_RUNS: &str = "100";
 const RUNS: &str = "4000";
 
 /// Events of a time slice under control.
-const SLICE: &str = "20";
+pub const SLICE: u64 = 20;
 
 /// Longest time of one way of solving.
-const TIME: &str = "60s";
+pub const TIME: &str = "60s";
 
 /// So often a run is made larger to get to the paper's size.
 const STEPS: usize = 5;
@@ -67,13 +67,13 @@ impl<'a> Case<'a> {
                 return Ok(told);
             }
         }
-        self.record_under_control(0)
+        self.record_under_control(0, SLICE)
     }
 
-    /// The same, under control, from a seed on.
-    pub fn record_under_control(&self, seed: u64) -> Result<Value, String> {
-        let seed = seed.to_string();
-        let options = ["--runs", RUNS, "--slices", SLICE, "--seed", &seed];
+    /// The same, under control, from a seed on, with slices of so many events.
+    pub fn record_under_control(&self, seed: u64, slice: u64) -> Result<Value, String> {
+        let [seed, slice] = [seed, slice].map(|number| number.to_string());
+        let options = ["--runs", RUNS, "--slices", &slice, "--seed", &seed];
         let mut told = object(&mut self.recording(&options))?;
         told["controlled"] = json!(true);
         match told["failed"].as_bool() {
@@ -96,12 +96,12 @@ impl<'a> Case<'a> {
         command
     }
 
-    /// Solves the log in one way, and replays what comes out.
-    pub fn solve(&self, words: &[&str], replays: &str) -> Result<Value, String> {
+    /// Solves the log in one way, within a time, and replays what comes out.
+    pub fn solve(&self, words: &[&str], time: &str, replays: &str) -> Result<Value, String> {
         let bug = self.program.with_extension("solved.bohr");
         let mut solve = Command::new(self.bohr);
         solve
-            .args(["solve", "--json", "--time", TIME, "--model", self.model])
+            .args(["solve", "--json", "--time", time, "--model", self.model])
             .args(words)
             .arg("--output")
             .arg(&bug)
@@ -153,8 +153,8 @@ impl<'a> Case<'a> {
             _ => ["order", "validate"],
         };
         let [first, second] = ways.map(|way| ["--by", way]);
-        let told = self.solve(&first, "1");
-        let told = told.or_else(|_| self.solve(&second, "1"))?;
+        let told = self.solve(&first, TIME, "1");
+        let told = told.or_else(|_| self.solve(&second, TIME, "1"))?;
         let count = told["shared_accesses"].as_f64();
         count.ok_or_else(|| "it is not told how many accesses are shared".to_string())
     }
