@@ -11,6 +11,7 @@ mod input;
 mod lines;
 mod report;
 mod size;
+mod watch;
 mod workshop;
 
 use crate::control::{BugArgs, duration, environment, interruption, load_bug, stages};
@@ -24,16 +25,17 @@ use bohr_reduce::reduction;
 use bohr_schedule::Plan;
 use crew::Crew;
 use error::ReduceError;
-use examiner::{Examiner, REPLAYS};
+use examiner::Examiner;
 use input::{Source, shrink};
 use lines::Lines;
-use report::Report;
+use report::{Ended, Report};
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use watch::Watch;
 use workshop::Workshop;
 
 /// Which bug, and how long to try.
@@ -116,6 +118,7 @@ pub fn run(args: &Args) -> Outcome {
         subject.invocation = bug.invocation.with_secrets_of(&environment());
         input = Some(shrunk);
     }
+    let mut watch = Watch::start();
     // A run that is under way is not broken off: what was found is kept.
     let start = || {
         Ok(Examiner::new(
@@ -124,8 +127,13 @@ pub fn run(args: &Args) -> Outcome {
         ))
     };
     let crew = Crew::new(&start, args.jobs.map_or_else(processors, usize::from))?;
-    let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar)?;
+    watch.ended("start");
+    let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar, &mut watch)?;
     workshop.group(&args.rcb)?;
+    if input.is_some() || args.output.is_some() && !args.resume {
+        // A place that cannot be written to is found out now, and a smaller input stays.
+        workshop.keep()?;
+    }
     let mut cut = workshop.cut().clone();
     let mut stages = Vec::new();
     let mut started = Instant::now();
@@ -136,13 +144,20 @@ pub fn run(args: &Args) -> Outcome {
     bar.finish_and_clear();
     // Whatever went wrong, what was found before it is on disk.
     let minimal = done?;
-    let started = Instant::now();
-    let calmed = workshop.calm()?;
-    stages.push((calmed, started.elapsed()));
+    let ended = match (interrupted.load(Ordering::Relaxed), go_on()) {
+        (true, _) => Ended::Interrupted,
+        (false, false) => Ended::OutOfTime,
+        (false, true) => Ended::ByItself,
+    };
     workshop.keep()?;
-    let report = Report {
+    watch.go_on();
+    workshop.insist_on_the_result()?;
+    watch.ended("verification");
+    let after = workshop.after()?;
+    watch.ended("timed_replays");
+    let mut report = Report {
         before: workshop.before(),
-        after: workshop.after()?,
+        after,
         stages,
         blocks_redundant: workshop.redundant_blocks(),
         er: irrelevant(workshop.execution()),
@@ -153,10 +168,13 @@ pub fn run(args: &Args) -> Outcome {
         evaluated_places: workshop.evaluated_places(),
         refusals: workshop.refusals(),
         minimal,
+        ended,
         cut: workshop.cut().clone(),
-        verified: workshop.replays(REPLAYS)? == REPLAYS,
         runs: workshop.runs(),
+        elsewhere: watch.as_json(),
     };
+    watch.ended("report");
+    report.elsewhere = watch.as_json();
     match args.subject.json {
         true => println!("{}", report.as_json(path)),
         false => print!("{}", report.as_text(path)),

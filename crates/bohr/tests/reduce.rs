@@ -383,3 +383,44 @@ fn threads_and_iterations_of_rust_go() {
     assert!(number("iterations_before") >= 18, "{report}");
     assert!(number("iterations_after") <= 8, "{report}");
 }
+
+#[test]
+fn whoever_is_not_in_the_circle_of_a_deadlock_goes() {
+    let folder = Folder::empty();
+    folder.build("bystanders", &[]);
+    let words = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&words).expect(1);
+    let report = reduce(&folder, &["--time", "10m"]);
+    assert_eq!(report["threads_after"], json!(3), "{report}");
+    assert_eq!(report["threads_serial"], json!(0), "{report}");
+    let evaluated = report["evaluated"].to_string();
+    for marker in ["left-wanted", "right-wanted"] {
+        let line = controlled::marker("bystanders", marker);
+        assert!(evaluated.contains(&line), "{evaluated}");
+    }
+    let other = controlled::marker("bystanders", "door-wanted");
+    assert!(!evaluated.contains(&other), "{evaluated}");
+}
+
+#[test]
+fn a_bug_that_comes_and_goes_is_refused() {
+    let folder = Folder::empty();
+    folder.build("whim", &["-O0"]);
+    let whim = folder.path("whim");
+    std::fs::write(&whim, "y").expect("a file");
+    let hunt = ["hunt", "--strategy", "random", "--", "./program"];
+    let hunt = [&hunt[..], &[whim.to_str().expect("a plain path")]].concat();
+    folder.bohr(&hunt).expect(1);
+    let before = std::fs::read(folder.path("program.bohr")).expect("a bug");
+    // Whether the first replay shows it or not.
+    for whim in ["y", "n"] {
+        std::fs::write(folder.path("whim"), whim).expect("a file");
+        let words = ["reduce", "program.bohr", "-o", "small.bohr"];
+        let refused = folder.bohr(&words).expect(2).messages();
+        assert!(refused.contains("the bug is flaky"), "{refused}");
+        assert!(refused.contains("bohr check"), "{refused}");
+        assert!(!folder.path("small.bohr").exists());
+    }
+    let after = std::fs::read(folder.path("program.bohr")).expect("a bug");
+    assert_eq!(before, after);
+}

@@ -10,7 +10,8 @@
 //! fewer threads already before the first pass goes.
 //! Of a long run, nearly everything is left out at once, in the hope that the
 //! same happens on a small scale ([`beginnings`]). Threads that cannot go but
-//! need not be interleaved are set aside at the end ([`serial`]).
+//! need not be interleaved are set aside at the end ([`serial`]), once the run has
+//! no more switches than it needs.
 
 mod beginnings;
 mod creations;
@@ -139,6 +140,15 @@ pub trait Reducer {
     /// If the program cannot be run.
     fn shorten(&mut self) -> Result<u64, Self::Error>;
 
+    /// Looks for a failing run with fewer switches that leaves out the same; how
+    /// many it looked at, and whether one was better.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    fn calm(&mut self) -> Result<(u64, bool), Self::Error> {
+        Ok((0, false))
+    }
+
     /// The threads of the best run so far, those left out not among them, the
     /// likeliest to be needed first.
     fn threads(&self) -> Vec<ThreadPath>;
@@ -208,7 +218,7 @@ pub trait Reducer {
 /// What one stage did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// `threads`, `slices`, `iterations`, `events` or `serial`.
+    /// `threads`, `slices`, `iterations`, `events`, `switches` or `serial`.
     pub name: &'static str,
     /// Candidates that were tried, up to the one that was taken.
     pub rounds: u64,
@@ -242,6 +252,8 @@ pub fn reduce<R: Reducer>(
         work.effort = Effort::Searching;
         work.repeatedly(&mut told)?;
         work.effort = Effort::Following;
+        // Whoever is interrupted without need can hardly be serial.
+        told(&work.switches()?);
         let stage = work.serial()?;
         told(&stage);
         if stage.progress {
@@ -252,6 +264,13 @@ pub fn reduce<R: Reducer>(
         if confirmed == *cut || !reducer.has_time() {
             let minimal = minimal && confirmed == *cut && reducer.has_time();
             *cut = confirmed;
+            let mut work = Work {
+                reducer,
+                cut,
+                effort: Effort::Following,
+                patience: PATIENCE,
+            };
+            told(&work.switches()?);
             return Ok(minimal);
         }
         *cut = confirmed;
@@ -398,6 +417,13 @@ impl<R: Reducer> Work<'_, R> {
 
     fn serial(&mut self) -> Result<Stage, R::Error> {
         self.stage("serial", serial::more)
+    }
+
+    fn switches(&mut self) -> Result<Stage, R::Error> {
+        self.stage("switches", |work, stage| {
+            (stage.rounds, stage.progress) = work.reducer.calm()?;
+            Ok(())
+        })
     }
 
     fn stage(

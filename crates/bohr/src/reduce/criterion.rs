@@ -136,37 +136,60 @@ pub fn visited(run: &Recorded) -> HashSet<PlaceNumber> {
     places.into_iter().collect()
 }
 
+/// What a failure is, as far as it matters where good runs come by.
+pub struct Failed<'f> {
+    pub run: &'f Recorded,
+    pub kind: &'f FailureKind,
+    /// Whether somebody waits there who is part of the deadlock. Others who wait for a
+    /// lock when nobody can go on have nothing to do with it.
+    pub is_in_cycle: &'f dyn Fn(PlaceNumber) -> bool,
+    /// Whether a place is in code that the program's author wrote.
+    pub is_written: &'f dyn Fn(PlaceNumber) -> bool,
+}
+
 /// The places that a good run has to come by to have evaluated what failed: the
-/// acquisitions of a deadlock, or the last place of the failing thread that a
+/// acquisitions of a deadlock's cycle, or the last place of the failing thread that a
 /// good run comes by as well; what comes after it happens only to who fails. A
 /// wrong exit code or output is evaluated by every run that ends.
-pub fn predicate(
-    failing: &Recorded,
-    kind: &FailureKind,
-    good: &HashSet<PlaceNumber>,
-) -> Vec<PlaceNumber> {
-    match kind {
+pub fn predicate(failed: &Failed<'_>, good: &HashSet<PlaceNumber>) -> Vec<PlaceNumber> {
+    match failed.kind {
         FailureKind::Exit { .. } | FailureKind::Output => Vec::new(),
         FailureKind::Deadlock => {
             let acquires = |kind| matches!(kind, EventKind::Acquire | EventKind::AcquireShared);
-            let pending = failing.pending.iter().map(|step| step.operation);
-            pending
+            let waiting = { failed.run.pending.iter() }.map(|step| step.operation);
+            let mut waiting: Vec<PlaceNumber> = { waiting }
                 .filter(|operation| acquires(operation.kind) && good.contains(&operation.place))
                 .map(|operation| operation.place)
-                .collect()
+                .collect();
+            waiting.sort_unstable();
+            waiting.dedup();
+            // A cycle may be known by the lines that lead to its locks only.
+            if waiting.iter().any(|place| (failed.is_in_cycle)(*place)) {
+                waiting.retain(|place| (failed.is_in_cycle)(*place));
+            }
+            waiting
         }
-        _ => {
-            let Some(thread) = failing.steps.last().map(|step| step.thread) else {
-                return Vec::new();
-            };
-            let own = failing.steps.iter().rev();
-            let mut own = own.filter(|step| step.thread == thread);
-            own.find(|step| good.contains(&step.operation.place))
-                .map(|step| step.operation.place)
-                .into_iter()
-                .collect()
+        FailureKind::Panic | FailureKind::Abort => {
+            // Who panics builds and prints a message first, by what good runs use for
+            // other things.
+            let mut own = visited_last(failed.run, good);
+            let written = own.clone().find(|place| (failed.is_written)(*place));
+            written.or_else(|| own.next()).into_iter().collect()
         }
+        _ => visited_last(failed.run, good).next().into_iter().collect(),
     }
+}
+
+/// The places of the thread that failed which good runs come by, the last one first.
+fn visited_last<'r>(
+    failing: &'r Recorded,
+    good: &'r HashSet<PlaceNumber>,
+) -> impl Iterator<Item = PlaceNumber> + Clone + 'r {
+    let thread = failing.steps.last().map(|step| step.thread);
+    let own = failing.steps.iter().rev();
+    let own = own.filter(move |step| Some(step.thread) == thread);
+    let places = own.map(|step| step.operation.place);
+    places.filter(|place| good.contains(place))
 }
 
 #[cfg(test)]
@@ -212,6 +235,67 @@ mod tests {
         assert!(!is_joined(&[2], &[]));
         assert!(is_joined(&[2], &["0:1"]));
         assert!(!is_joined(&[1], &["0:1"]));
+    }
+
+    fn step(kind: EventKind, place: u64) -> Step {
+        Step {
+            thread: ThreadIndex::MAIN,
+            operation: Operation::plain(kind, 0, 0, PlaceNumber(place)),
+        }
+    }
+
+    fn places(numbers: &[u64]) -> Vec<PlaceNumber> {
+        numbers.iter().map(|&number| PlaceNumber(number)).collect()
+    }
+
+    #[test]
+    fn only_those_in_the_cycle_have_to_get_their_locks() {
+        let run = Recorded {
+            pending: [1, 2, 3, 2]
+                .map(|place| step(EventKind::Acquire, place))
+                .to_vec(),
+            ..Recorded::default()
+        };
+        let good: HashSet<PlaceNumber> = places(&[1, 2, 3]).into_iter().collect();
+        let asked = |cycle: &'static [u64]| {
+            let failed = Failed {
+                run: &run,
+                kind: &FailureKind::Deadlock,
+                is_in_cycle: &|place| cycle.contains(&place.0),
+                is_written: &|_| true,
+            };
+            predicate(&failed, &good)
+        };
+        assert_eq!(asked(&[2, 3]), places(&[2, 3]));
+        assert_eq!(asked(&[9]), places(&[1, 2, 3]), "known by other places");
+    }
+
+    #[test]
+    fn what_a_panic_prints_is_not_what_failed() {
+        let run = Recorded {
+            // The author reads, then the message is allocated and thrown.
+            steps: [10, 11, 20, 21]
+                .map(|place| step(EventKind::Read, place))
+                .to_vec(),
+            ..Recorded::default()
+        };
+        let asked = |kind: &FailureKind, good: &[u64]| {
+            let good: HashSet<PlaceNumber> = places(good).into_iter().collect();
+            let failed = Failed {
+                run: &run,
+                kind,
+                is_in_cycle: &|_| false,
+                is_written: &|place| place.0 < 20,
+            };
+            predicate(&failed, &good)
+        };
+        assert_eq!(asked(&FailureKind::Panic, &[10, 11, 20]), places(&[11]));
+        assert_eq!(asked(&FailureKind::Panic, &[20]), places(&[20]));
+        // Whoever crashes fails where it is, also in a library.
+        assert_eq!(
+            asked(&FailureKind::Crash { signal: 11 }, &[10, 20]),
+            places(&[20])
+        );
     }
 
     #[test]

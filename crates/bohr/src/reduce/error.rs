@@ -15,6 +15,18 @@ pub enum ReduceError {
         /// Replays that were made.
         of: u64,
     },
+    /// What is left of it does, which the bug as it was found does not.
+    #[error(
+        "what is left of the bug comes and goes: {shown} of {of} replays show it; `{path}` holds the bug as it was found"
+    )]
+    Unsteady {
+        /// Replays that showed it.
+        shown: u64,
+        /// Replays that were made.
+        of: u64,
+        /// The file.
+        path: PathBuf,
+    },
     /// Nobody tells the program to read this file.
     #[error("no argument of the program is `{path}`")]
     NotNamed {
@@ -44,7 +56,7 @@ impl Diagnosis for ReduceError {
 
     fn help(&self) -> Option<String> {
         Some(match self {
-            ReduceError::Flaky { .. } => {
+            ReduceError::Flaky { .. } | ReduceError::Unsteady { .. } => {
                 "something that bohr does not control leaks in; `bohr check -- PROGRAM` looks for it"
                     .to_string()
             }

@@ -6,18 +6,20 @@
 //! An answer depends on the question alone, never on a clock or on who gives it.
 
 use super::criterion::{
-    Criterion, Evaluation, Refusals, is_cut_off, predicate, visited, who_joins,
+    Criterion, Evaluation, Failed, Refusals, is_cut_off, predicate, visited, who_joins,
 };
 use crate::simplify::{loosely, moments};
 use bohr_event::control::{Omissions, OmittedPasses, Passes, Recorded};
-use bohr_event::{FailureKind, PlaceNumber, Schedule};
+use bohr_event::{FailureKind, PlaceNumber, Schedule, Signature};
 use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Observed, Trials};
+use bohr_explore::{ExploreError, Observed, Trials, is_written};
 use bohr_reduce::reduction::{
     Block, Cut, Length, Turns, is_serial, joins, pinned, pinned_calls, project, usual_length,
 };
+use bohr_reduce::{Execution, has_rivals};
 use bohr_schedule::{Plan, Rule};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 
 /// Replays that a result has to pass, every one of them.
 pub const REPLAYS: u64 = 20;
@@ -108,12 +110,22 @@ impl<'t> Examiner<'t> {
                 return Ok(Some(run));
             }
         }
+        if number_of_chances(question) == 0 {
+            return Ok(None);
+        }
+        self.end_after(most_events(question));
+        let good = self.trials.observe(&Plan::new(Rule::Sequential), self.seed);
+        self.trials.end_after(u64::MAX);
+        let good = good?;
+        if is_the_only_one(&good) {
+            return Ok(None);
+        }
         for (plan, seeds) in chances(question) {
             if let Some(run) = self.seek(&plan, seeds, question)? {
                 return Ok(Some(run));
             }
         }
-        self.seldom(question)
+        self.seldom(question, &good)
     }
 
     /// The same by chance: a plan with so many seeds, in one go.
@@ -141,15 +153,11 @@ impl<'t> Examiner<'t> {
     /// The same by chance, with hardly any preemption, at moments that can matter.
     /// Without what is left out threads come to a place after other events than
     /// before, which a run of threads one after the other tells.
-    fn seldom(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        if number_of_chances(question) == 0 {
-            return Ok(None);
-        }
-        let in_turn = Plan::new(Rule::Sequential);
-        self.end_after(most_events(question));
-        let good = self.trials.observe(&in_turn, self.seed);
-        self.trials.end_after(u64::MAX);
-        let good = good?;
+    fn seldom(
+        &mut self,
+        question: &Question<'_>,
+        good: &Observed,
+    ) -> Result<Option<Base>, ExploreError> {
         let moments = match (question.length, &good.run) {
             // Of the best run's moments, hardly any would come.
             (Length::About(_), Some(good)) => moments(good, &[]),
@@ -350,7 +358,7 @@ impl<'t> Examiner<'t> {
     pub fn criterion(
         &mut self,
         failing: &Base,
-        kind: &FailureKind,
+        signature: &Signature,
     ) -> Result<Criterion, ExploreError> {
         let mut evaluated = Vec::new();
         let mut joined = BTreeSet::new();
@@ -374,7 +382,7 @@ impl<'t> Examiner<'t> {
             joined.extend(observed.run.iter().flat_map(who_joins));
             // A good run may be too long to be kept; its end is all that it tells.
             let visited = observed.run.as_ref().map(visited).unwrap_or_default();
-            evaluated = predicate(&failing.run, kind, &visited);
+            evaluated = self.predicate(failing, signature, &visited);
             if !evaluated.is_empty() {
                 break;
             }
@@ -386,6 +394,33 @@ impl<'t> Examiner<'t> {
             joins: joined,
         })
     }
+
+    /// Where good runs have to come by, of those places that one has come by.
+    fn predicate(
+        &mut self,
+        failing: &Base,
+        signature: &Signature,
+        good: &HashSet<PlaceNumber>,
+    ) -> Vec<PlaceNumber> {
+        let atlas = RefCell::new(self.trials.atlas_mut());
+        let failed = Failed {
+            run: &failing.run,
+            kind: &signature.kind,
+            is_in_cycle: &|place| {
+                let place = atlas.borrow_mut().lasting_place(place);
+                signature.cycle.contains(&place)
+            },
+            is_written: &|place| is_written(*atlas.borrow_mut(), place),
+        };
+        predicate(&failed, good)
+    }
+}
+
+/// Whether a run that went well is all that its threads can do: nothing in it could
+/// come in another order.
+fn is_the_only_one(good: &Observed) -> bool {
+    let run = good.run.as_ref().filter(|_| !good.failed);
+    run.is_some_and(|run| !has_rivals(Execution::recorded(run)))
 }
 
 /// All passes that a long failing run has not made; nothing for a short one.

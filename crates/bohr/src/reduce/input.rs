@@ -125,7 +125,7 @@ fn beginning(bug: &Bug, subject: &Subject) -> Result<(Base, Criterion), Failure>
     let schedule = examiner.trials.atlas().inward(&bug.schedule);
     let base = examiner.base(&Cut::default(), schedule)?;
     let base = base.ok_or(ExploreError::NotReproduced)?;
-    let criterion = examiner.criterion(&base, &bug.signature.kind)?;
+    let criterion = examiner.criterion(&base, &bug.signature)?;
     Ok((base, criterion))
 }
 

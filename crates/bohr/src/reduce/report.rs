@@ -9,6 +9,26 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
+/// Why a reduction went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All was tried that is worth it.
+    ByItself,
+    /// The user wanted it.
+    Interrupted,
+    /// There was no time left.
+    OutOfTime,
+}
+
+const INTERRUPTED: &str = "interrupted: this is the best until then; the same command goes on \
+from here, with --resume where it has -o";
+
+const OUT_OF_TIME: &str = "time was over (--time) before all was tried; the same command goes on \
+from here, with --resume where it has -o";
+
+const TOO_MANY: &str = "not each pass that is left was tried by itself: they are too many for a run \
+of that length";
+
 const NOT_EVALUATED: &str = "note: no good run comes by the place of the failure, so that \
 nobody knows whether what is left fails for the same reason";
 
@@ -38,11 +58,13 @@ pub struct Report {
     pub refusals: Refusals,
     /// Whether each thread and pass that is left was tried by itself.
     pub minimal: bool,
+    /// Why it went no further.
+    pub ended: Ended,
     /// What is left out.
     pub cut: Cut,
-    /// Whether the result replayed every time.
-    pub verified: bool,
     pub runs: u64,
+    /// Seconds that no stage took, by what they were spent on.
+    pub elsewhere: Value,
 }
 
 impl Report {
@@ -88,10 +110,13 @@ impl Report {
                 "unsteady": self.refusals.unsteady,
             },
             "minimal": self.minimal,
+            "interrupted": self.ended == Ended::Interrupted,
             "without_threads": self.cut.without.threads.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "without_iterations": self.cut.without.iterations.iter().filter_map(passes).collect::<Vec<_>>(),
-            "verified": self.verified,
+            // What does not replay every time is no result.
+            "verified": true,
             "runs": self.runs,
+            "seconds_elsewhere": self.elsewhere,
             "bug_file": path,
         })
     }
@@ -131,8 +156,10 @@ impl Report {
     /// The run before and after.
     fn table_of_sizes(&self) -> String {
         let (before, after) = (&self.before, &self.after);
-        let removed =
-            |before: f64, after: f64| 100.0 * (1.0 - after / before.max(f64::MIN_POSITIVE));
+        let removed = |before: f64, after: f64| match before > 0.0 {
+            true => 100.0 * (1.0 - after / before),
+            false => 0.0,
+        };
         let row = |name: &str, before: u64, after: u64| {
             let removed = removed(before as f64, after as f64);
             format!("  {name:11}{before:>9}{after:>9}{removed:>8.1}%\n")
@@ -186,9 +213,15 @@ impl Report {
             ));
         }
         line(self.refused());
-        if self.minimal {
-            line("each thread and pass that is left was tried: none can go by itself".to_string());
-        }
+        line(
+            match (self.minimal, self.ended) {
+                (true, _) => "each thread and pass that is left was tried: none can go by itself",
+                (false, Ended::Interrupted) => INTERRUPTED,
+                (false, Ended::OutOfTime) => OUT_OF_TIME,
+                (false, Ended::ByItself) => TOO_MANY,
+            }
+            .to_string(),
+        );
         match self.evaluated_places.is_empty() {
             false if !self.sequential => line(format!(
                 "in turn, threads come by {} and do not fail there",
@@ -197,9 +230,6 @@ impl Report {
             _ if self.sequential => line(SEQUENTIAL.to_string()),
             _ if !self.evaluated => line(NOT_EVALUATED.to_string()),
             _ => {}
-        }
-        if !self.verified {
-            line("note: the result did not replay every time; `bohr check` looks why".to_string());
         }
         text
     }
