@@ -58,6 +58,10 @@ pub fn row(reduced: &Reduced) {
         true => "yes".to_string(),
         false => "NO".to_string(),
     };
+    let reached = match reduced.is_minimal() {
+        true => reached,
+        false => format!("{reached}, not 1-minimal"),
+    };
     println!(
         " {:>13} {:>17} {:>6} {:>7} {:>8.2} {reached:>4}",
         plain("iterations"),
@@ -135,8 +139,21 @@ pub fn profile(reduced: &Reduced) {
         profile.join(", ")
     );
     let rest = reduced.seconds - stages;
+    let pieces = reduced.report["seconds_elsewhere"].as_object();
+    let pieces: Vec<String> = { pieces.into_iter().flatten() }
+        .map(|(name, seconds)| {
+            let seconds = seconds.as_f64().unwrap_or(0.0);
+            format!("{} {seconds:.2} s", name.replace('_', " "))
+        })
+        .collect();
     println!(
-        "  the rest of the command, {rest:.2} s: start, the runs to compare with, replays, report; {:.0} MB",
+        "  the rest of the command, {rest:.2} s: {}; {:.0} MB",
+        pieces.join(", "),
         reduced.megabytes
+    );
+    let runs = reduced.number("runs");
+    println!(
+        "  {runs:.0} runs, {:.2} ms of the stages for each",
+        1e3 * stages / runs.max(1.0)
     );
 }
