@@ -47,6 +47,8 @@ pub struct ObjectName {
     pub name: String,
     /// Where the object begins and how large it is, if it is a structure.
     pub object: Option<(u64, u64)>,
+    /// Whether it may be any of several that are called so.
+    pub is_vague: bool,
 }
 
 /// Fields inside fields that are looked at.
@@ -224,6 +226,7 @@ impl Objects {
         Some(ObjectName {
             name,
             object: Some((start, self.size(seen))),
+            is_vague: false,
         })
     }
 
@@ -238,7 +241,7 @@ impl Objects {
         let program = &self.programs[program].0;
         let name = match evidence.from {
             // The variables of a library say nothing to its user.
-            Origin::Variable(name) | Origin::Pointer(name)
+            Origin::Variable(name) | Origin::Pointer(name) | Origin::Element(name, _)
                 if program.texts[name].starts_with("__")
                     || matches!(&program.texts[name], "" | "this" | "self") =>
             {
@@ -246,12 +249,18 @@ impl Objects {
             }
             Origin::Called => return None,
             Origin::Variable(name) => program.texts[name].to_string(),
+            Origin::Element(name, Some(index)) => format!("{}[{index}]", &program.texts[name]),
+            Origin::Element(name, None) => format!("{}[…]", &program.texts[name]),
             Origin::Pointer(name) => format!("*{}", &program.texts[name]),
             Origin::Field(of, offset) => {
                 format!("{}[…]", self.field_name(program, of, offset, language)?)
             }
         };
-        Some(ObjectName { name, object: None })
+        Some(ObjectName {
+            name,
+            object: None,
+            is_vague: matches!(evidence.from, Origin::Element(_, None)),
+        })
     }
 
     fn program(&mut self, program: &Arc<Program>) -> usize {

@@ -5,6 +5,7 @@ use crate::verdict::{is_library, is_written, written_spot};
 use crate::vocabulary::Vocabulary;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, Stream, ThreadIndex, ThreadPath};
+use bohr_explain::ObjectName;
 use std::collections::{BTreeMap, HashMap};
 
 /// See the module.
@@ -149,24 +150,31 @@ impl<'a> Names<'a> {
         if let Some(stream) = spoken_stream(operation) {
             return stream;
         }
-        self.atlas
-            .global(address)
-            .or_else(|| self.part(operation))
+        if let Some(global) = self.atlas.global(address) {
+            return global;
+        }
+        let found = self.vocabulary.part(self.atlas, operation);
+        // The place in a block tells which of several it is.
+        let (vague, exact) = match found {
+            Some(found) if found.is_vague => (Some(found.name), None),
+            exact => (None, exact),
+        };
+        exact
+            .map(|found| self.part(&found))
             .or_else(|| self.block(address))
+            .or(vague)
             .unwrap_or_else(|| format!("{address:#x}"))
     }
 
-    /// The field of the object that an address lies in; which element, if there
-    /// are several in one block.
-    fn part(&mut self, operation: &Operation) -> Option<String> {
-        let found = self.vocabulary.part(self.atlas, operation)?;
+    /// A part of an object; which element, if there are several in one block.
+    fn part(&mut self, found: &ObjectName) -> String {
         let element = found.object.and_then(|(start, size)| {
             let block = self.allocations.holding(start)?;
             let several = u64::from(block.size) >= 2 * size;
             let position = (start - block.object) / size.max(1);
             several.then(|| format!(" [{position}]"))
         });
-        Some(format!("{}{}", found.name, element.unwrap_or_default()))
+        format!("{}{}", found.name, element.unwrap_or_default())
     }
 
     /// The heap block that an address lies in, by who points to it or by where it

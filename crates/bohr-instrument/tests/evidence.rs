@@ -1,7 +1,8 @@
 //! What real compilers' debug information says about the objects that accesses
 //! touch, with and without optimisation. Each line of a source that is looked at
 //! says what has to be found there: `// type+offset` of the outermost object, or
-//! `// pointer` and `// variable` by which one gets to something nameless.
+//! `// pointer` and `// variable` by which one gets to something nameless; or, behind
+//! `not`, what must not.
 
 #[path = "lowering/support.rs"]
 mod support;
@@ -21,6 +22,10 @@ fn told(program: &Program, evidence: &Evidence) -> String {
             SourceType::Structure { name, .. } => format!("->{}+{offset}", &program.texts[*name]),
             _ => "->?".to_string(),
         },
+        (_, Origin::Element(name, Some(index))) => {
+            format!("{}[{index}]", &program.texts[name])
+        }
+        (_, Origin::Element(name, None)) => format!("{}[]", &program.texts[name]),
         (_, Origin::Called) => "()".to_string(),
     }
 }
@@ -58,10 +63,17 @@ fn expect(source: &str, compiled: Source<'_>) {
             .filter(|site| site.0 == number)
             .map(|site| &site.1)
             .collect();
-        let met = here
-            .iter()
-            .any(|told| told.iter().any(|one| one == expected));
-        assert!(met, "line {number}: {expected} is not among {here:?}");
+        let told = |expected: &str| {
+            here.iter()
+                .any(|told| told.iter().any(|one| one == expected))
+        };
+        match expected.strip_prefix("not ") {
+            Some(wrong) => assert!(!told(wrong), "line {number}: {wrong} is among {here:?}"),
+            None => assert!(
+                told(expected),
+                "line {number}: {expected} is not among {here:?}"
+            ),
+        }
     }
 }
 
@@ -81,6 +93,21 @@ int chain(const struct cell *first) {
 void plain(volatile int *seen) {
     *seen = 3; // *seen
 }
+static int *table;
+void give(int *given) {
+    table = given;
+    given[2] = 4; // given[2]
+}
+void fill(long at) {
+    table[3] = 1; // table[3]
+    table[at] = 2; // table[]
+    __builtin_memset(table + 5, 0, 80); // table[5]
+}
+struct head { long size; };
+struct whole { struct head head; long body; };
+void behind(struct head *head) {
+    ((struct whole *)head)->body = 1; // not head+0
+}
 ";
 
 #[test]
@@ -91,8 +118,7 @@ fn structures_of_c() {
 #[test]
 fn structures_of_c_as_they_were_written() {
     // The pointers themselves lie on the stack here, so a load tells of them.
-    let unoptimised = C.replace("// *seen", "");
-    expect(&unoptimised, Source::c(&unoptimised).with(&["-g", "-O0"]));
+    expect(C, Source::c(C).with(&["-g", "-O0"]));
 }
 
 const CPP: &str = r"

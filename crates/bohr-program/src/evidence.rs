@@ -17,7 +17,7 @@ use crate::ids::{
 };
 use crate::instruction::{Operand, Operation, Value};
 use crate::layout::Layouts;
-use crate::program::Program;
+use crate::program::{Program, Site};
 use crate::source_type::{SourceType, SourceVariable};
 use crate::types::Type;
 use bohr_event::EventKind;
@@ -43,6 +43,9 @@ pub enum Origin {
     Pointer(TextNumber),
     /// A field, so many bytes into a structure, points to it.
     Field(SourceTypeNumber, u64),
+    /// A variable points to the first of several, of which it is one; the how manieth,
+    /// if that does not change.
+    Element(TextNumber, Option<u64>),
     /// A variable of a function that was called for it.
     Called,
 }
@@ -55,6 +58,9 @@ const SOURCES: usize = 3;
 
 /// Element pointers that are followed.
 const LONGEST: usize = 16;
+
+/// What functions are called that fill or copy memory; what follows tells the types.
+const MEMORY: [&str; 3] = ["memset", "memcpy", "memmove"];
 
 /// Calls that are followed. Smart pointers go through that many, without optimisation.
 const CALLS: usize = 8;
@@ -84,10 +90,28 @@ impl Program {
     #[must_use]
     pub fn evidence(&self, layouts: &Layouts, site: SiteNumber) -> Vec<Evidence> {
         let site = &self.sites[site];
-        match address(&self.instruction_of(site).operation) {
+        let operation = &self.instruction_of(site).operation;
+        match address(operation).or_else(|| self.address_of_call(site)) {
             Some(address) => self.evidence_in(layouts, site.function, address),
             None => Vec::new(),
         }
+    }
+
+    /// What a call accesses that fills or copies memory: it writes to its first
+    /// argument, and reads from its second.
+    fn address_of_call(&self, site: &Site) -> Option<Value> {
+        let body = self.functions[site.function].body.as_ref()?;
+        let call = body.call_at(site.instruction)?;
+        let ConstantValue::Function(callee) = self.constants[call.callee.constant()?].value else {
+            return None;
+        };
+        let name = &self.texts[self.functions[callee].name];
+        let name = name.strip_prefix("llvm.").unwrap_or(name);
+        if !MEMORY.iter().any(|known| name.starts_with(known)) {
+            return None;
+        }
+        let position = usize::from(site.kind() == EventKind::Read);
+        body.arguments(call).get(position).copied()
     }
 
     /// What is known about the argument of a call that an event of this kind is about;
@@ -268,7 +292,7 @@ impl Program {
             let from = match known.pointer {
                 // What it is called there says nothing to those who called it.
                 _ if frame.caller.is_some() => Origin::Called,
-                true => Origin::Pointer(known.name),
+                true => return self.pointed_to(known.of, offset, &way.strides, known.name),
                 false => Origin::Variable(known.name),
             };
             self.within(known.of, offset, &way.strides, from)
@@ -327,14 +351,45 @@ impl Program {
         )
     }
 
-    /// What a pointer in a structure says about what it points to.
+    /// What a pointer says about what it points to.
     fn behind(&self, outer: &Evidence, way: &Way) -> Option<Evidence> {
         let to = match self.source_types[self.source_leaf(outer.of, outer.offset)?] {
             SourceType::Pointer { to } => to.expand()?,
             _ => return None,
         };
-        let from = Origin::Field(outer.of, outer.offset);
-        self.within(to, way.offset, &way.strides, from)
+        let name = match (outer.from, &self.source_types[outer.of]) {
+            (Origin::Variable(name), SourceType::Pointer { .. }) => name,
+            _ => {
+                let from = Origin::Field(outer.of, outer.offset);
+                return self.within(to, way.offset, &way.strides, from);
+            }
+        };
+        self.pointed_to(to, way.offset, &way.strides, name)
+    }
+
+    /// What a variable says that points to the first of perhaps several.
+    fn pointed_to(
+        &self,
+        to: SourceTypeNumber,
+        offset: i64,
+        strides: &[i64],
+        name: TextNumber,
+    ) -> Option<Evidence> {
+        if !strides.is_empty() {
+            return self.within(to, offset, strides, Origin::Element(name, None));
+        }
+        let size = i64::try_from(self.source_size(to)).ok()?;
+        // What lies behind a structure may be more of what it is the beginning of.
+        let is_plain = matches!(self.source_types[to], SourceType::Plain { .. });
+        let (index, offset) = match is_plain && size > 0 && offset >= 0 {
+            true => (offset / size, offset % size),
+            false => (0, offset),
+        };
+        let from = match u64::try_from(index) {
+            Ok(index) if index > 0 => Origin::Element(name, Some(index)),
+            _ => Origin::Pointer(name),
+        };
+        self.within(to, offset, &[], from)
     }
 
     /// The position within one element, if the way leads to one.
