@@ -10,6 +10,7 @@ mod cargo_projects;
 mod command_line;
 mod compilers;
 mod controlled;
+mod core_indices;
 mod cores;
 mod debugger;
 mod determined_hunts;

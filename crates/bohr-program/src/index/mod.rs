@@ -11,7 +11,8 @@
 //! calls of one function in one region would pass for each other; a loop is one
 //! entry with its iteration and not as many entries as it has had iterations; a
 //! place behind a predicate at the bottom of its loop nests in no outcome of it
-//! during the first iteration; branches inside a loop that cannot be put together
+//! during the first iteration, and that predicate itself nests in its iteration, whatever
+//! branches of it have led there; branches inside a loop that cannot be put together
 //! nest in its iteration, if nothing closer encloses them all.
 
 mod points;
