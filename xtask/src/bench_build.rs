@@ -3,8 +3,10 @@
 //! both sides measured in the same run, the best of several turns each.
 
 mod measure;
-mod sqlite;
+pub mod sqlite;
 mod subjects;
+
+pub use subjects::subject;
 
 use crate::bench::Bench;
 use crate::{install, shell};

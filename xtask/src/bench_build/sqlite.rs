@@ -16,8 +16,8 @@ const ROWS: &str = "600000";
 const TURNS: u32 = 5;
 const OBJECTS: [&str; 2] = ["sqlite_driver.o", "sqlite3.o"];
 
-pub fn measure(tools: &Tools) -> Result<Vec<Ratio>, String> {
-    let program = build(tools)?;
+pub(super) fn measure(tools: &Tools) -> Result<Vec<Ratio>, String> {
+    let program = build(&tools.bohr, &tools.folder)?;
     let plain = || {
         tools
             .profile(&program, "sqlite-plain", &["--plain"])
@@ -49,35 +49,32 @@ pub fn measure(tools: &Tools) -> Result<Vec<Ratio>, String> {
 }
 
 /// A program whose bundle is 2 MB: compiled to objects, then linked.
-fn build(tools: &Tools) -> Result<PathBuf, String> {
+pub fn build(bohr: &Path, folder: &Path) -> Result<PathBuf, String> {
     let sources = fetch::krate(CRATE.0, CRATE.1)?.join("sqlite3");
-    let driver = tools.folder.join("sqlite_driver.c");
+    let driver = folder.join("sqlite_driver.c");
     fs::write(&driver, DRIVER).map_err(|error| error.to_string())?;
-    let mut command = Command::new(&tools.bohr);
+    let mut command = Command::new(bohr);
     command
         .args(["cc", "-c", "-O2", "-DSQLITE_THREADSAFE=1"])
         .arg(format!("-I{}", sources.display()))
         .arg(driver)
         .arg(sources.join("sqlite3.c"))
-        .current_dir(&tools.folder);
-    shell::run_quietly(&mut command, &tools.folder.join("sqlite.log"))?;
-    let program = tools.folder.join("sqlite");
-    quiet(&mut link(
-        tools,
-        &[&tools.bohr.display().to_string(), "cc"],
-        &program,
-    ))?;
+        .current_dir(folder);
+    shell::run_quietly(&mut command, &folder.join("sqlite.log"))?;
+    let program = folder.join("sqlite");
+    let bohr = bohr.display().to_string();
+    quiet(&mut link(folder, &[&bohr, "cc"], &program))?;
     Ok(program)
 }
 
-fn link(tools: &Tools, compiler: &[&str], program: &Path) -> Command {
+fn link(folder: &Path, compiler: &[&str], program: &Path) -> Command {
     let mut command = Command::new(compiler[0]);
     command
         .args(&compiler[1..])
         .args(OBJECTS)
         .args(["-pthread", "-lm", "-o"])
         .arg(program)
-        .current_dir(&tools.folder);
+        .current_dir(folder);
     command
 }
 
@@ -87,8 +84,8 @@ fn adding(tools: &Tools) -> Result<Ratio, String> {
     let program = tools.folder.join("sqlite-linked");
     let (plain, with) = least_of_both(
         TURNS,
-        || quiet(&mut link(tools, &["clang-22"], &program)),
-        || quiet(&mut link(tools, &[&bohr, "cc"], &program)),
+        || quiet(&mut link(&tools.folder, &["clang-22"], &program)),
+        || quiet(&mut link(&tools.folder, &[&bohr, "cc"], &program)),
     )?;
     Ok(Ratio {
         what: "sqlite: seconds that the bundle adds to the link".into(),

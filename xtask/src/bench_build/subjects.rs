@@ -15,7 +15,8 @@ const LTO: &str = "-flto -fuse-ld=lld -Wno-unused-command-line-argument";
 const TURNS: u32 = 3;
 const INPUT: usize = 100_000_000;
 
-fn subject(name: &str) -> Result<&'static Subject, String> {
+/// A subject by its name.
+pub fn subject(name: &str) -> Result<&'static Subject, String> {
     SUBJECTS
         .iter()
         .find(|subject| subject.name == name)

@@ -3,6 +3,7 @@
 //! production and run natively, with real threads, until it leaves a core; `bohr core`
 //! is to find a schedule that fails like it, guided in both ways and not at all.
 
+mod dependences;
 mod native;
 mod tables;
 
@@ -11,6 +12,7 @@ use super::page;
 use crate::museum::build_bohr;
 use crate::shell;
 use bohr_museum::{Exhibit, Papers};
+use dependences::Row;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,12 +22,21 @@ use std::time::Instant;
 const GUIDES: [&str; 3] = ["temporal", "dependence", "none"];
 /// How long it may take.
 const LONGEST: &str = "60s";
+/// How long it may take without guidance: its runs are as long as the program, and what
+/// it has tried by then is a lower bound that has to mean something.
+const LONGEST_UNGUIDED: &str = "300s";
 
 /// Everything, of these exhibits, or of all that mirror a bug of the paper.
 pub fn evaluate(names: &[String]) -> Result<(), String> {
     let bohr = build_bohr()?;
     let papers = Papers::load().map_err(|error| error.to_string())?;
     let (exhibits, damaged) = super::whole_and_damaged()?;
+    // Whole programs are a matter of the whole evaluation.
+    let whole = match names {
+        [] => dependences::of_programs(&bohr, &exhibits),
+        _ => Vec::new(),
+    };
+    let (whole, mut missing) = told_apart(whole);
     let mirrors = exhibits.into_iter().filter(|exhibit| {
         let name = &exhibit.manifest.name;
         mirrored(exhibit).is_some() && (names.is_empty() || names.contains(name))
@@ -38,13 +49,31 @@ pub fn evaluate(names: &[String]) -> Result<(), String> {
         }
         println!("{:16} {}", measured.name, tables::line(&measured));
         results.push(measured);
-        save(&papers, &results)?;
+        save(&papers, &results, &whole)?;
     }
-    println!("\n{}", save(&papers, &results)?);
-    match results.iter().find_map(|it| it.errors.get("dump")) {
-        Some(error) => Err(error.clone()),
-        None => super::none_damaged(&damaged),
+    println!("\n{}", save(&papers, &results, &whole)?);
+    missing.extend(
+        results
+            .iter()
+            .filter_map(|it| it.errors.get("dump"))
+            .cloned(),
+    );
+    match missing.is_empty() {
+        false => Err(missing.join("\n")),
+        true => super::none_damaged(&damaged),
     }
+}
+
+/// What there is, and why the rest is not there.
+fn told_apart(rows: Vec<Result<Row, String>>) -> (Vec<Row>, Vec<String>) {
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row {
+            Ok(row) => there.push(row),
+            Err(error) => missing.push(error),
+        }
+    }
+    (there, missing)
 }
 
 /// The bug of the paper that an exhibit mirrors.
@@ -59,19 +88,25 @@ fn measure(bohr: &Path, exhibit: &Exhibit, measured: &mut Measured) -> Result<()
     let program = lengthened.build(bohr)?;
     measured
         .dumped
-        .insert("model".into(), inspected(bohr, &program)?);
+        .insert("model".into(), dependences::inspected(bohr, &program)?);
     let mut keep = |name: &str, told: Value| measured.dumped.insert(name.into(), told);
     keep("length", lengthened.measure(&program)?);
     keep("native", lengthened.leave_core()?);
     for guide in GUIDES {
-        let told = search(bohr, &lengthened, &program, &["--guide", guide])?;
+        let time = match guide {
+            "none" => LONGEST_UNGUIDED,
+            _ => LONGEST,
+        };
+        let options = ["--guide", guide, "--time", time];
+        let told = search(bohr, &lengthened, &program, &options)?;
         keep(guide, told);
     }
     // The same, aligned by counting.
     let counted = lengthened.counted();
     let program = counted.build(bohr)?;
     keep("counted native", counted.leave_core()?);
-    let told = search(bohr, &counted, &program, &["--align", "count"])?;
+    let options = ["--align", "count", "--time", LONGEST];
+    let told = search(bohr, &counted, &program, &options)?;
     keep("counted", told);
     Ok(())
 }
@@ -85,7 +120,7 @@ fn search(
 ) -> Result<Value, String> {
     let begun = Instant::now();
     let output = Command::new(bohr)
-        .args(["core", native::CORE, "--json", "--time", LONGEST])
+        .args(["core", native::CORE, "--json"])
         .args(options)
         .arg("--program")
         .arg(program)
@@ -100,16 +135,10 @@ fn search(
     Ok(told)
 }
 
-fn inspected(bohr: &Path, program: &Path) -> Result<Value, String> {
-    let text = shell::output(Command::new(bohr).args(["inspect", "--json"]).arg(program))?;
-    let told: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    Ok(told["nesting"].clone())
-}
-
-fn save(papers: &Papers, results: &[Measured]) -> Result<String, String> {
+fn save(papers: &Papers, results: &[Measured], whole: &[Row]) -> Result<String, String> {
     let folder: PathBuf = shell::root().join("eval/results");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let tables = tables::all(papers, results)?;
+    let tables = tables::all(papers, results, whole)?;
     let origin = format!(
         "{}; again: `cargo xtask eval --only dump`",
         bohr_museum::machine_facts()
@@ -119,7 +148,13 @@ fn save(papers: &Papers, results: &[Measured]) -> Result<String, String> {
     let page = format!("# From cores to schedules\n\n{heading}\n{sections}");
     let files = [
         ("md", page.clone()),
-        ("json", format!("{:#}\n", json!({ "exhibits": results }))),
+        (
+            "json",
+            format!(
+                "{:#}\n",
+                json!({ "exhibits": results, "dependences": whole })
+            ),
+        ),
     ];
     for (ending, text) in files {
         let path = folder.join(format!("dump.{ending}"));

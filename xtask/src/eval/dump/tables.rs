@@ -3,6 +3,7 @@
 use super::super::measure::Measured;
 use super::super::papers::{Column, compared, seconds, whole};
 use super::super::tables::Table;
+use super::dependences::Row;
 use bohr_museum::Papers;
 use serde_json::Value;
 
@@ -55,9 +56,9 @@ pub fn line(measured: &Measured) -> String {
 }
 
 /// All that there is something to say about.
-pub fn all(papers: &Papers, results: &[Measured]) -> Result<Vec<Table>, String> {
+pub fn all(papers: &Papers, results: &[Measured], programs: &[Row]) -> Result<Vec<Table>, String> {
     Ok(vec![
-        dependences(papers, results),
+        dependences(papers, results, programs),
         subjects(papers, results)?,
         analysis(papers, results)?,
         search(papers, results)?,
@@ -67,7 +68,7 @@ pub fn all(papers: &Papers, results: &[Measured]) -> Result<Vec<Table>, String> 
 }
 
 /// Table 1, of our own programs: the paper's are not the exhibits.
-fn dependences(papers: &Papers, results: &[Measured]) -> Table {
+fn dependences(papers: &Papers, results: &[Measured], programs: &[Row]) -> Table {
     let columns = ["one CD", "aggr. to one", "not aggr.", "loop", "total"];
     let classes = ["one", "aggregated", "not-aggregatable", "loop"];
     let theirs = papers.table("dumps", "1");
@@ -80,15 +81,17 @@ fn dependences(papers: &Papers, results: &[Measured]) -> Table {
         let cells = columns.iter().map(cell);
         rows.push([name.to_string()].into_iter().chain(cells).collect());
     }
-    for measured in results {
-        let Some(counts) = measured.dumped.get("model") else {
-            continue;
-        };
+    let exhibits = results.iter().filter_map(|measured| {
+        let counts = measured.dumped.get("model")?;
+        Some((&measured.name, counts))
+    });
+    let programs = programs.iter().map(|(name, counts)| (name, counts));
+    for (name, counts) in programs.chain(exhibits) {
         let of = |class: &str| counts[class].as_f64().unwrap_or_default();
         let total: f64 = classes.iter().map(|class| of(class)).sum();
         let shares = classes.map(|class| format!("{:.2}", 100.0 * of(class) / total.max(1.0)));
         let cells = shares.into_iter().chain([whole(total)]);
-        rows.push([measured.name.clone()].into_iter().chain(cells).collect());
+        rows.push([name.clone()].into_iter().chain(cells).collect());
     }
     Table {
         title: "Distribution of control dependences, in percent (Table 1)".into(),
