@@ -30,5 +30,5 @@ mod toolchain;
 pub use cache::{Cache, Profile, ProfilePaths, copy_program};
 pub use error::BuildError;
 pub use links::install_links;
-pub use rebuild::{Changes, Library, RebuildError, rebuild};
+pub use rebuild::{Changes, Library, Making, RebuildError, rebuild};
 pub use tool::Tool;

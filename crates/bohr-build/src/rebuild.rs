@@ -9,6 +9,8 @@ mod rust;
 pub use error::RebuildError;
 
 use crate::commands::{Compilation, Compiler};
+use crate::link::production;
+use crate::links::PrivateLinks;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +25,18 @@ pub struct Changes<'a> {
     /// What C and C++ are compiled with besides.
     pub options: &'a [&'a str],
     /// A library for Rust.
-    pub library: Library<'a>,
+    pub library: Option<Library<'a>>,
+    /// As what it is built.
+    pub making: Making,
+}
+
+/// As what a program is built again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// As the compilers make it, without anything of bohr.
+    Plain,
+    /// For production, with its bundle.
+    Production,
 }
 
 /// A crate without dependencies.
@@ -67,6 +80,15 @@ fn of_program(program: &Path) -> Result<Compilation, RebuildError> {
     };
     let mut all = Compilation::all().into_iter();
     all.find(is_copy).ok_or_else(unknown)
+}
+
+/// The compiler that bohr puts before another, asked for a production build.
+fn for_production(compiler: &str) -> Result<Command, RebuildError> {
+    let links = PrivateLinks::open();
+    let links = links.map_err(|error| RebuildError::Compiler(error.to_string()))?;
+    let mut command = Command::new(links.path(compiler));
+    command.env(production::VARIABLE, "1");
+    Ok(command)
 }
 
 /// Runs a compiler; what it says is only of interest if it fails.

@@ -12,6 +12,7 @@ pub mod bug_file;
 pub mod check;
 mod closer;
 mod confirm;
+mod core_file;
 mod distinct;
 mod error;
 pub mod guided;

@@ -5,11 +5,13 @@ mod board;
 mod ending;
 mod stall;
 mod symbols;
+mod taken;
 mod watch;
 
 pub use ending::{Ending, NativeRun, failure_of, shows};
 pub use stall::Stall;
 pub use symbols::program_symbols;
+pub use taken::{Watched, command as traceable, take};
 pub(crate) use watch::wait;
 
 use crate::error::ExploreError;

@@ -6,6 +6,7 @@ mod files;
 mod likeness;
 mod report;
 mod reproduce;
+mod taking;
 mod text;
 
 use crate::control::{duration, memory_model};
@@ -34,6 +35,7 @@ Examples:
   bohr core core.1234 --against good.core
   bohr core anonymise core.1234 -o for-others.core
   bohr core core.1234 --program build/server -o server.bohr -- --port 0
+  bohr core --at 'sum.c:42 if total != 200' --program build/sum -o sum.bohr -- 200
   bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
 
@@ -46,8 +48,20 @@ pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
     /// The core file; packed by zstd, lz4 or gzip, or not at all.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "at")]
     core: Option<PathBuf>,
+    /// Take the core where a run goes wrong without a crash: the program is built again,
+    /// with a check before that line, and run natively until the condition holds there,
+    /// or for --time. The condition is in the program's own language, and holds always if
+    /// there is none; a statement has to begin on that line. Core and program are left
+    /// beside the bug, as BUG.core and BUG.program.
+    #[arg(
+        long,
+        value_name = "FILE:LINE if CONDITION",
+        requires = "output",
+        conflicts_with_all = ["core", "against"]
+    )]
+    at: Option<taking::At>,
     /// The program that left it, if it is not where it was.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -86,7 +100,7 @@ pub struct Args {
     /// store buffers).
     #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory_model())]
     model: MemoryModel,
-    /// Give the search up after this time, as in 25s or 10m.
+    /// Give the search up after this time, as in 25s or 10m; the native runs of --at, too.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     time: Duration,
     /// File that the program reads as its standard input.
@@ -125,14 +139,28 @@ impl Diagnosis for Unreadable {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let core = match (&args.action, &args.core) {
-        (Some(Action::Anonymise(args)), _) => return anonymising::run(args),
-        (None, Some(core)) => core,
-        (None, None) => return Ok(ExitCode::SUCCESS),
+    if let Some(Action::Anonymise(args)) = &args.action {
+        return anonymising::run(args);
+    }
+    let program = args.program.as_deref().map(as_file);
+    let program = program.as_deref();
+    if let (Some(at), Some(output), Some(program)) = (&args.at, &args.output, program) {
+        let taken = taking::take(&taking::Request {
+            at,
+            program,
+            arguments: &args.arguments,
+            input: args.input.as_deref(),
+            time: args.time,
+            output,
+        })?;
+        let (core, program) = (taken.core.clone(), as_file(&taken.program));
+        return reproduced(args, &core, output, &program, Some(taken));
+    }
+    let Some(core) = &args.core else {
+        return Ok(ExitCode::SUCCESS);
     };
-    let program = args.program.as_deref();
     if let (Some(output), Some(program)) = (&args.output, program) {
-        return reproduced(args, core, output, program);
+        return reproduced(args, core, output, program, None);
     }
     match &args.against {
         Some(other) => {
@@ -144,8 +172,22 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn reproduced(args: &Args, core: &Path, output: &Path, program: &Path) -> Outcome {
-    let told = reproduce::reproduce(&reproduce::Request {
+/// A file by a name that is not looked for among the system's programs.
+fn as_file(path: &Path) -> PathBuf {
+    match path.components().count() {
+        1 => Path::new(".").join(path),
+        _ => path.to_path_buf(),
+    }
+}
+
+fn reproduced(
+    args: &Args,
+    core: &Path,
+    output: &Path,
+    program: &Path,
+    taken: Option<taking::Taken>,
+) -> Outcome {
+    let mut told = reproduce::reproduce(&reproduce::Request {
         core,
         program,
         arguments: &args.arguments,
@@ -158,6 +200,7 @@ fn reproduced(args: &Args, core: &Path, output: &Path, program: &Path) -> Outcom
         time: args.time,
         output,
     })?;
+    told.taken = taken;
     if let Some(path) = &args.html {
         let page = reproduce::page(&told).as_html();
         write_whole(path, page.as_bytes()).map_err(|source| ExploreError::File {

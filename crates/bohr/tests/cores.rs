@@ -277,3 +277,52 @@ fn a_core_of_an_ordinary_build_cannot_be_aligned() {
     );
     assert!(messages.contains("bohr hunt --like"), "{messages}");
 }
+
+/// A run that goes wrong without a crash: the core is taken where a condition holds.
+#[test]
+fn a_core_is_taken_where_the_result_is_wrong() {
+    let folder = Folder::empty();
+    folder.build("wrong_total", &["--production", "-O2"]);
+    let at = |place: &str, more: &[&str]| {
+        let words = ["core", "--at", place, "--program", "program", "--json"];
+        let words = [&words[..], &["-o", "bug"], more, &["--", "30000"]].concat();
+        folder.bohr(&words)
+    };
+    let told = at("wrong_total.c:34 if total != expected", &[]);
+    let told = told.expect(1).json();
+    assert_eq!(told["alignment"], "closest", "{told}");
+    assert_eq!(told["thread"], "0");
+    let failure = told["failure"].as_str().expect("a text");
+    assert!(failure.ends_with("wrong_total.c:34"), "{failure}");
+    let critical = told["critical"].as_array().expect("a list").iter();
+    let mut critical = critical.filter_map(|one| one["path"].as_str());
+    assert!(critical.any(|path| path == "total"), "{told}");
+    assert!(told["tries"].as_u64() <= Some(10), "{told}");
+    assert_eq!(told["taken"]["core"], "bug.core");
+    folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
+    // The core is one like any other, of the program that is left beside it.
+    let words = ["core", "bug.core", "--program", "./bug.program"];
+    let text = folder.bohr(&words).expect(0).text();
+    assert!(text.contains("#0 main at "), "{text}");
+    assert!(text.contains("signal 4"), "{text}");
+
+    // What never holds, and what cannot be asked.
+    let never = at("wrong_total.c:34 if total > expected", &["--time", "1s"]);
+    let messages = never.expect(2).messages();
+    assert!(messages.contains("the check stopped none"), "{messages}");
+    assert!(messages.contains("bohr hunt -- bug.program"), "{messages}");
+    let messages = at("wrong_total.c:34 if totl != 2", &[])
+        .expect(2)
+        .messages();
+    assert!(messages.contains("totl"), "{messages}");
+    let messages = at("right_total.c:31", &[]).expect(2).messages();
+    assert!(
+        messages.contains("no source file right_total.c"),
+        "{messages}"
+    );
+    assert!(messages.contains("/wrong_total.c"), "{messages}");
+    let messages = at("wrong_total.c:3400", &[]).expect(2).messages();
+    assert!(messages.contains("has no line 3400"), "{messages}");
+    let messages = at("wrong_total.c", &[]).expect(2).messages();
+    assert!(messages.contains("FILE:LINE if CONDITION"), "{messages}");
+}

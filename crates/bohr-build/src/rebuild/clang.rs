@@ -2,7 +2,7 @@
 //! (`-ivfsoverlay`), whoever includes them. Objects that a changed file went into
 //! are compiled again and take the place of the old ones in the link.
 
-use super::{Changes, RebuildError, compile, write};
+use super::{Changes, Making, RebuildError, compile, for_production, write};
 use crate::commands::{Compilation, Compiler};
 use crate::compile::{inputs, is_source};
 use crate::toolchain;
@@ -125,9 +125,7 @@ impl<'a> Overlay<'a> {
         arguments: &[String],
         output: &Path,
     ) -> Result<(), RebuildError> {
-        let clang = toolchain::clang(compilation.compiler == Compiler::Clangxx);
-        let clang = clang.map_err(|error| RebuildError::Compiler(error.to_string()))?;
-        let mut command = Command::new(clang);
+        let mut command = self.compiler(compilation.compiler == Compiler::Clangxx)?;
         command
             .current_dir(&compilation.directory)
             .args(["-w", "-ivfsoverlay"])
@@ -139,6 +137,18 @@ impl<'a> Overlay<'a> {
             .arg("-o")
             .arg(output);
         compile(&mut command)
+    }
+
+    fn compiler(&self, is_cxx: bool) -> Result<Command, RebuildError> {
+        match (self.changes.making, is_cxx) {
+            (Making::Production, true) => for_production("bohr-c++"),
+            (Making::Production, false) => for_production("bohr-cc"),
+            (Making::Plain, _) => {
+                let clang = toolchain::clang(is_cxx);
+                let clang = clang.map_err(|error| RebuildError::Compiler(error.to_string()))?;
+                Ok(Command::new(clang))
+            }
+        }
     }
 }
 

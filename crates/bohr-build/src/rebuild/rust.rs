@@ -2,7 +2,7 @@
 //! again as cargo had called it for the program. What the program depends on is
 //! taken as it was built.
 
-use super::{Changes, Library, RebuildError, compile, write};
+use super::{Changes, Library, Making, RebuildError, compile, for_production, write};
 use crate::commands::Compilation;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -28,18 +28,26 @@ pub(super) fn rebuild(
         write(&copy.join(inside), text)?;
     }
     let rustc = call.arguments.first().map_or("rustc", String::as_str);
-    let library = compile_library(rustc, changes.library, folder)?;
     let out = folder.join("out");
-    let mut command = Command::new(rustc);
+    let mut command = match changes.making {
+        Making::Plain => Command::new(rustc),
+        Making::Production => {
+            let mut command = for_production("bohr-rustc")?;
+            command.arg(rustc);
+            command
+        }
+    };
     command
         .current_dir(&call.directory)
         .envs(call.environment.iter().map(|(name, value)| (name, value)))
         .env("CARGO_MANIFEST_DIR", &copy)
         .args(adapted(call, &package, &copy))
-        .arg("--extern")
-        .arg(library)
         .args(["--cap-lints", "allow", "--emit", "link", "--out-dir"])
         .arg(&out);
+    if let Some(library) = changes.library {
+        command.arg("--extern");
+        command.arg(compile_library(rustc, library, folder)?);
+    }
     compile(&mut command)?;
     let mut files = fs::read_dir(&out)
         .map_err(RebuildError::file(&out))?

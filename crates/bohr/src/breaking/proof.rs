@@ -6,7 +6,7 @@ use super::artefacts::{Draft, test_file};
 use super::laboratory::Laboratory;
 use super::library::{CRATE, HEADERS, OPTIONS};
 use crate::outcome::Failure;
-use bohr_build::{Changes, rebuild};
+use bohr_build::{Changes, Making, rebuild};
 use bohr_explore::Voice;
 use bohr_trigger::patch::{Language, unrelated};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,8 @@ pub fn prove(
         texts: &texts,
         headers: &HEADERS,
         options: &OPTIONS,
-        library: CRATE,
+        library: Some(CRATE),
+        making: Making::Plain,
     };
     let patched = match rebuild(program, changes, folder.path()) {
         Ok(patched) => patched,

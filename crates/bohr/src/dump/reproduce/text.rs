@@ -9,8 +9,20 @@ const MOST: usize = 12;
 
 /// The whole story.
 pub fn text(told: &Reproduced) -> String {
-    let mut text = format!(
-        "{} in thread {}\nfailure index:\n",
+    let mut text = String::new();
+    if let Some(taken) = &told.taken {
+        let _ = writeln!(
+            text,
+            "core taken at {} in native run {}: {}, of {}, which has the check",
+            taken.at,
+            taken.native_runs,
+            taken.core.display(),
+            taken.program.display()
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{} in thread {}\nfailure index:",
         told.failure, told.thread
     );
     for (depth, line) in told.index.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! What came of looking for a failure, as data.
 
+use super::super::taking::Taken;
 use super::aligned::Aligned;
 use super::{Failed, index};
 use bohr_explore::guided::{Critical, Ranked, Try};
@@ -59,6 +60,8 @@ pub struct Reproduced {
     pub schedules: Vec<Vec<ToldPreemption>>,
     /// Where the bug is.
     pub bug_file: Option<PathBuf>,
+    /// How the core was taken, if bohr has done so.
+    pub taken: Option<Taken>,
 }
 
 /// A shared variable that is not the same.
@@ -132,6 +135,7 @@ impl Reproduced {
             order: String::new(),
             schedules: Vec::new(),
             bug_file: None,
+            taken: None,
         }
     }
 
