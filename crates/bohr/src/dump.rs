@@ -52,8 +52,8 @@ pub struct Args {
     core: Option<PathBuf>,
     /// Take the core where a run goes wrong without a crash: the program is built again,
     /// with a check before that line, and run natively until the condition holds there,
-    /// or for --time. The condition is in the program's own language, and holds always if
-    /// there is none; a statement has to begin on that line. Core and program are left
+    /// or for --time. The condition is C or C++, as the program is, and holds always
+    /// if there is none; a statement has to begin on that line. Core and program are left
     /// beside the bug, as BUG.core and BUG.program.
     #[arg(
         long,

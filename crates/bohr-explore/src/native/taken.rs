@@ -81,9 +81,11 @@ pub fn take(mut command: Command, limit: Duration) -> io::Result<Watched> {
         let _ = child.wait();
         let _ = ended.send(());
         let late = watchdog.join().unwrap_or(false);
-        match watched? {
-            Watched::Ended if late => Ok(Watched::TimeLimit),
-            watched => Ok(watched),
+        match watched {
+            Ok(Watched::Core(core)) => Ok(Watched::Core(core)),
+            // Whatever went wrong then did so because it was ended.
+            _ if late => Ok(Watched::TimeLimit),
+            other => other,
         }
     })
 }
