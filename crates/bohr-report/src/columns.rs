@@ -165,7 +165,7 @@ impl Columns {
         if events > 0 {
             self.rows.push(Row {
                 column: Some(column),
-                text: format!("… {}", counted(events, "event")),
+                text: format!("… {}", counted(events, "event", "s")),
                 marked: false,
             });
         }
@@ -218,15 +218,16 @@ fn aside(parts: &[Part<'_>]) -> Row {
         text: format!(
             "… thread{s} {}: {}",
             names.join(", "),
-            counted(events, "event")
+            counted(events, "event", "s")
         ),
         marked: false,
     }
 }
 
-fn counted(number: usize, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
+/// So many things, with what makes their name one of several.
+pub(crate) fn counted(number: usize, what: &str, several: &str) -> String {
+    let several = if number == 1 { "" } else { several };
+    format!("{number} {what}{several}")
 }
 
 /// The line of the source, or what happens if there is none.

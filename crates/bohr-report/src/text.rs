@@ -1,5 +1,6 @@
 //! The explanation for a terminal.
 
+use crate::columns::counted;
 use crate::printable::printable;
 use crate::story::{Story, ToldRace};
 
@@ -23,8 +24,9 @@ impl Story {
             );
         }
         text.push_str(&format!(
-            "\nThe run, with {} switches:\n{}",
-            self.switches, self.columns
+            "\nThe run, with {}:\n{}",
+            counted(self.switches, "switch", "es"),
+            self.columns
         ));
         if !self.races.is_empty() {
             text.push_str("\nNothing orders these accesses of it:\n");

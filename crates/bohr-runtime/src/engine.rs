@@ -334,6 +334,9 @@ impl Engine {
         let leaves = woken == Woken::Cancelled && !thread.cancel.at_point.get();
         let in_vain = matches!(woken, Woken::Expired | Woken::Interrupted) || leaves;
         self.executed(waiting::outcome(thread, operation, in_vain));
+        if !matches!(wait, Wait::Nothing) {
+            timers::somebody_went_on();
+        }
         thread.wait.set(Wait::Nothing);
         thread.buffer.need.set(Need::Nothing);
         thread.deadline.set(u64::MAX);

@@ -65,7 +65,7 @@ struct Timers {
     all: RefCell<Vec<Timer>>,
     /// The first expiry.
     next: Cell<u64>,
-    /// Expiries since somebody could go on.
+    /// Expiries since a wait has ended.
     fruitless: Cell<u32>,
 }
 
@@ -162,6 +162,16 @@ pub fn next_for_others() -> u64 {
     next()
 }
 
+/// A wait has ended. What handlers do while nobody's wait ends does not count: a timer
+/// with a handler must not hide a deadlock.
+#[inline]
+pub fn somebody_went_on() {
+    // Most programs have no timer, and need not touch this page.
+    if TIMERS.fruitless.get() != 0 {
+        TIMERS.fruitless.set(0);
+    }
+}
+
 /// A thread goes round in circles: time may pass.
 pub fn hurry() {
     if next() != u64::MAX {
@@ -174,8 +184,6 @@ pub fn hurry() {
 pub fn fire_due() {
     if TIMERS.next.get() <= CLOCK.now() {
         fire();
-    } else {
-        TIMERS.fruitless.set(0);
     }
 }
 

@@ -210,6 +210,7 @@ fn show(
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     let mut first = true;
+    let mut none = true;
     aim.visit(trace, |sequence, record| {
         if !is_in(sequence.0) {
             return;
@@ -217,6 +218,7 @@ fn show(
         let Some(line) = sieve.line(sequence, record).filter(|_| written.is_ok()) else {
             return;
         };
+        none = false;
         written = match args.subject.json {
             true => {
                 let before = if std::mem::take(&mut first) {
@@ -229,6 +231,12 @@ fn show(
             false => writeln!(out, "{line}"),
         };
     })?;
+    if none && args.filter != Filter::default() {
+        eprintln!(
+            "bohr: note: no event is like that; without --filter all are shown, with the names \
+             of threads and variables and the lines to choose from"
+        );
+    }
     if args.subject.json {
         let before = if first { "{\"events\":[" } else { "" };
         written = written.and_then(|()| writeln!(out, "{before}]}}"));

@@ -99,3 +99,19 @@ fn who_reads_no_further_ends_the_command() {
     assert_eq!(ended.status.code(), Some(141), "{told}");
     assert!(!told.contains("panicked"), "{told}");
 }
+
+/// A full disk is nobody's bug.
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let folder = Folder::empty();
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut command = folder.command(&["run", "--json", "--", "/bin/true"]);
+    let ended = command.stdout(full.unwrap()).output().expect("bohr starts");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("stdout cannot be written: No space"),
+        "{told}"
+    );
+    assert!(!told.contains("panicked"), "{told}");
+}

@@ -136,6 +136,26 @@ static void descriptors(void) {
     close(file);
 }
 
+// As a program does that works at every tick of a clock.
+static void *ticks(void *file) {
+    uint64_t times, all = 0;
+    while (all < 3000) {
+        assert(read((int)(intptr_t)file, &times, sizeof times) == sizeof times);
+        all += times;
+    }
+    return NULL;
+}
+
+static void many_ticks(void) {
+    int file = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    struct itimerspec setting = {.it_value = {.tv_sec = 1}, .it_interval = {.tv_sec = 1}};
+    assert(timerfd_settime(file, 0, &setting, NULL) == 0);
+    pthread_t thread;
+    pthread_create(&thread, NULL, ticks, (void *)(intptr_t)file);
+    pthread_join(thread, NULL);
+    close(file);
+}
+
 int main(void) {
     main_thread = pthread_self();
     signal(SIGALRM, ring);
@@ -145,5 +165,6 @@ int main(void) {
     spinning();
     posix_timers();
     descriptors();
+    many_ticks();
     return 0;
 }

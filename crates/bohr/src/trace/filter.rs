@@ -190,10 +190,13 @@ fn has_word(name: &str, wanted: &str) -> bool {
     name == wanted || parts.any(|part| part == wanted)
 }
 
-/// Whether a line is this one; folders may be left out, and so may the file.
+/// Whether a line is this one; folders may be left out, and so may the file. Of the
+/// folders of a whole path the compiler may not have been told.
 fn is_at(place: &str, wanted: &str) -> bool {
     let rest = place.strip_suffix(wanted);
+    let whole = wanted.strip_suffix(place).filter(|_| !place.is_empty());
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', ':']))
+        || whole.is_some_and(|folder| folder.starts_with('/') && folder.ends_with('/'))
 }
 
 impl FromStr for Filter {
@@ -242,6 +245,8 @@ mod tests {
             ("variable=lance", false),
             ("line=bank.c:43", true),
             ("line=43", true),
+            ("line=/home/bank/src/bank.c:43", true),
+            ("line=/home/other.c:43", false),
             ("line=ank.c:43", false),
             ("line=bank.c:4", false),
             ("thread=0:2,kind=write", false),
