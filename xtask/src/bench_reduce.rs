@@ -114,22 +114,17 @@ fn run(arguments: &[String]) -> Result<(), String> {
 
 /// Whether enough exhibits come down to as little as they can.
 fn minimum(all: &[Reduced]) -> Vec<String> {
-    let measures: [(&str, fn(&Reduced) -> bool); 2] = [
-        (
-            "the manifest's minimum of threads",
-            Reduced::reaches_minimum,
-        ),
-        (
-            "no thread and no iteration that can go by itself",
-            Reduced::is_minimal,
-        ),
+    let threads = all.iter().filter(|one| one.reaches_minimum()).count();
+    let minimal = all.iter().filter(|one| one.is_minimal()).count();
+    let measures = [
+        ("the manifest's minimum of threads", threads),
+        ("no thread and no iteration that can go by itself", minimal),
     ];
     println!();
-    let missed = measures.iter().filter_map(|(name, is_reached)| {
-        let reached = all.iter().filter(|one| is_reached(one)).count();
+    let missed = measures.iter().filter_map(|(name, reached)| {
         let line = format!("{name}: {reached} of {} exhibits", all.len());
         println!("{line}, target {:.0} %", 100.0 * SHARE);
-        ((reached as f64) < SHARE * all.len() as f64).then_some(line)
+        ((*reached as f64) < SHARE * all.len() as f64).then_some(line)
     });
     missed.collect()
 }
