@@ -167,6 +167,28 @@ pub struct ThreadLine {
     pub stack: Vec<String>,
 }
 
+/// With this word begins what a thread had done before the moment of failure.
+const EARLIER: &str = "had ";
+
+impl ThreadLine {
+    /// What a thread had done before.
+    #[must_use]
+    pub fn earlier(thread: String, done: &str, stack: Vec<String>) -> ThreadLine {
+        ThreadLine {
+            thread,
+            doing: format!("{EARLIER}{done}"),
+            stack,
+        }
+    }
+
+    /// Whether it tells of what was done before the moment of failure, not of where
+    /// the thread is then.
+    #[must_use]
+    pub fn is_earlier(&self) -> bool {
+        self.doing.starts_with(EARLIER)
+    }
+}
+
 /// A failing run of which parts are left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reduced {

@@ -76,9 +76,9 @@ fn misused(outcome: &Outcome) -> Option<u64> {
 fn line(verb: &str, sighting: &Sighting, detail: &Detail, atlas: &mut Atlas) -> ThreadLine {
     let path: Option<&ThreadPath> = detail.threads.get(sighting.thread.position());
     let place = sighting.frames.first().copied().unwrap_or_default();
-    ThreadLine {
-        thread: path.map_or_else(String::new, ToString::to_string),
-        doing: format!("had {verb} the block"),
-        stack: stack(&sighting.frames, place, atlas),
-    }
+    ThreadLine::earlier(
+        path.map_or_else(String::new, ToString::to_string),
+        &format!("{verb} the block"),
+        stack(&sighting.frames, place, atlas),
+    )
 }

@@ -200,8 +200,9 @@ fn tell<'t>(
     Ok((Story::new(told, explanation, &mut telling), telling))
 }
 
-/// The bug as the explained run shows it: another thread may fail there in the same
-/// way than when it was found.
+/// The bug as the explained run shows it: threads that were left out are not there,
+/// others stand elsewhere, and another one may fail in the same way than when it was
+/// found. What was done before, to a heap block, the runtime tells only once.
 fn as_explained(
     bug: &Bug,
     failure: Option<&SeenFailure>,
@@ -217,12 +218,15 @@ fn as_explained(
         failed.map(|line| line.thread.clone())
     };
     let known = failed(&bug.threads);
-    if known.is_some() && known == failed(&verdict.threads) {
-        return bug.clone();
-    }
+    let same_thread = known.is_some() && known == failed(&verdict.threads);
+    let before = bug.threads.iter().filter(|line| line.is_earlier());
+    let lines = verdict.threads.iter().chain(before);
     Bug {
-        message: verdict.message,
-        threads: verdict.threads,
+        message: match same_thread {
+            true => bug.message.clone(),
+            false => verdict.message,
+        },
+        threads: lines.cloned().collect(),
         ..bug.clone()
     }
 }

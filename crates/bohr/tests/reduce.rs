@@ -97,7 +97,7 @@ fn a_join_of_a_thread_that_stays_is_not_left_out() {
 #[test]
 fn what_is_reduced_can_be_simplified_and_explained() {
     let folder = crowd();
-    reduce(&folder, &["-o", "small.bohr"]);
+    let report = reduce(&folder, &["-o", "small.bohr"]);
     let simple = folder
         .bohr(&["simplify", "small.bohr", "--json"])
         .expect(0)
@@ -106,8 +106,13 @@ fn what_is_reduced_can_be_simplified_and_explained() {
     folder
         .bohr(&["replay", "small.bohr", "--fresh", "--times", "5"])
         .expect(0);
-    let text = folder.bohr(&["explain", "small.bohr"]).expect(0);
-    assert!(text.text().contains("balance"), "{}", text.text());
+    let text = folder.bohr(&["explain", "small.bohr"]).expect(0).text();
+    assert!(text.contains("balance"), "{text}");
+    let gone = report["without_threads"].as_array().expect("a list");
+    assert!(!gone.is_empty());
+    for thread in gone.iter().filter_map(Value::as_str) {
+        assert!(!text.contains(&format!("thread {thread} ")), "{text}");
+    }
 }
 
 #[test]
