@@ -33,6 +33,7 @@ mod strategy_name;
 mod subject;
 mod symbols;
 mod target;
+mod thread_line;
 mod trial;
 mod verdict;
 mod vocabulary;
