@@ -133,7 +133,8 @@ fn the_index_of_a_core_is_what_was_recorded() {
         let folder = Folder::empty();
         folder.build("nested", &["--production=count", level]);
         let (same, beside) = compare(&folder, &[], 2);
-        assert!(same > 2 * CORES, "{level}: {same}, {beside} left out");
+        // How deep stacks are depends on where the cores were taken, and on what is inlined.
+        assert!(same > CORES, "{level}: {same}, {beside} left out");
         assert!(same > 2 * beside, "{level}: {same}, {beside} left out");
     }
 }
