@@ -12,7 +12,7 @@ use crate::museum::{build_bohr, explain_exhibits};
 use bohr_event::control::{Detailing, Failure, Recorded, Step, ThreadState};
 use bohr_event::{EventKind, FailureKind, Operation, PlaceNumber, Schedule};
 use bohr_explain::{
-    Experimenter, Observation, circle, lifetime, race::races, unheard, window::windows,
+    Experimenter, Observation, circle, lifetime, lock_cycles, race::races, unheard, window::windows,
 };
 use bohr_museum::Variant;
 use bohr_schedule::Rule;
@@ -29,11 +29,16 @@ pub const BENCH: Bench = Bench {
 const MOST_SECONDS: f64 = 2.0;
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// Exhibits with locks, with conditions, with memory that comes and goes, and
+/// Exhibits with locks, with locks inside locks, with conditions, with memory that comes and goes, and
 /// with nothing that keeps threads apart; each in a quarter of its size, too.
-const RUNS: [(&str, Variant, [&[&str]; 2]); 4] = [
+const RUNS: [(&str, Variant, [&[&str]; 2]); 5] = [
     ("racey", Variant::Buggy, [&["2", "62500"], &["2", "250000"]]),
     ("account", Variant::Fixed, [&["8", "5000"], &["8", "20000"]]),
+    (
+        "philosophers",
+        Variant::Fixed,
+        [&["5", "6250"], &["5", "25000"]],
+    ),
     (
         "bounded-buffer",
         Variant::Fixed,
@@ -66,10 +71,11 @@ fn analyses(bohr: &Path) -> Result<(), String> {
         MOST_MEMORY >> 20
     );
     println!(
-        "{:16} {:>9} {:>8} {:>9} {:>11} {:>14} {:>9} {:>11} {:>8} {:>8}",
+        "{:16} {:>9} {:>8} {:>13} {:>9} {:>11} {:>14} {:>9} {:>11} {:>8} {:>8}",
         "exhibit",
         "events",
         "races s",
+        "lock orders s",
         "circle s",
         "lifetime s",
         "notification s",
@@ -117,11 +123,11 @@ fn recorded(stand: &mut Stand) -> Result<Recorded, String> {
 }
 
 fn print_line(name: &str, events: usize, figures: &Figures) {
-    let [races, circle, lifetime, notification, windows] =
+    let [races, orders, circle, lifetime, notification, windows] =
         figures.times.map(|time| time.as_secs_f64());
     let together = figures.together().as_secs_f64();
     println!(
-        "{name:16} {events:9} {races:8.3} {circle:9.3} {lifetime:11.3} {notification:14.3} \
+        "{name:16} {events:9} {races:8.3} {orders:13.3} {circle:9.3} {lifetime:11.3} {notification:14.3} \
          {windows:9.3} {together:11.3} {:8.0} {:8}",
         1e9 * together / events as f64,
         figures.memory >> 20
@@ -129,7 +135,7 @@ fn print_line(name: &str, events: usize, figures: &Figures) {
 }
 
 struct Figures {
-    times: [Duration; 5],
+    times: [Duration; 6],
     memory: u64,
 }
 
@@ -144,6 +150,7 @@ fn measure(run: &Recorded) -> Figures {
     bench::forget_peak_memory();
     let times = [
         time(|| drop(races(&run.steps))),
+        time(|| drop(lock_cycles(&run.steps, &mut |_| None))),
         time(|| drop(circle(run, &failure.states))),
         time(|| drop(lifetime(run, &failure))),
         time(|| drop(unheard(run, &failure.states))),

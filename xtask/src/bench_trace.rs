@@ -105,17 +105,24 @@ fn measure(body: Program) -> Result<Figures, String> {
     })
 }
 
+/// A trace is read so often, and the quickest time counts: others use the machine, too.
+const SCANS: usize = 3;
+
 /// Millions of events that are read in a second.
 fn scan(trace: &Trace<'_>) -> Result<f64, String> {
-    let begin = bench::processor_time();
-    let mut sum = 0u64;
-    for event in trace.events() {
-        let (_, record) = event.map_err(|error| error.to_string())?;
-        sum = sum.wrapping_add(record.operation.object ^ record.value.unwrap_or(1));
+    let mut best = f64::MAX;
+    for _ in 0..SCANS {
+        let begin = bench::processor_time();
+        let mut sum = 0u64;
+        for event in trace.events() {
+            let (_, record) = event.map_err(|error| error.to_string())?;
+            sum = sum.wrapping_add(record.operation.object ^ record.value.unwrap_or(1));
+        }
+        black_box(sum);
+        let scanning = bench::processor_time() - begin;
+        best = best.min(scanning.as_secs_f64());
     }
-    black_box(sum);
-    let scanning = bench::processor_time() - begin;
-    Ok(trace.len() as f64 / scanning.as_secs_f64() / 1e6)
+    Ok(trace.len() as f64 / best / 1e6)
 }
 
 fn visited(trace: &Trace<'_>, object: u64) -> String {

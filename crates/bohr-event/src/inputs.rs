@@ -1,6 +1,6 @@
 //! What a thread got from outside in a recorded run and no other run would get
-//! again: the time, and randomness. Given to a controlled run, call by call, it goes
-//! the same way.
+//! again: the time, randomness, and what it read from files, pipes and sockets. Given
+//! to a controlled run, call by call, it goes the same way.
 //!
 //! A recorded thread writes each as one word or several, none of which is 0:
 //!
@@ -8,6 +8,8 @@
 //!     1 1 nanoseconds since 1970 (62 bits)       a time
 //!     1 0 001 length (56 bits)                   random bytes; those follow
 //!     1 0 010 0                                  a number; its bytes follow
+//!     1 0 011 question (8 bits) length (48 bits) the system's answer; the bytes of
+//!                                                its result follow, and its bytes
 //!     1 0 000 seven bytes, the first lowest      bytes that follow
 //!     1 0 111 0                                  `main` begins; all before is forgotten
 //! ```
@@ -25,6 +27,69 @@ pub enum Input {
     Random(Vec<u8>),
     /// What a generator of random numbers gave.
     Number(u64),
+    /// What the system answered.
+    Answer(Answer),
+}
+
+/// What a call asks the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Question {
+    /// What comes next: `read`, `recv`, a buffered stream that is empty. The bytes are
+    /// what came; behind them, the address of who sent it, if that was asked for.
+    Read = 1,
+    /// For a descriptor: `open`, `accept`, `connect`. The bytes are an [`Opened`]; behind
+    /// it, the address at its other end, if that was asked for.
+    Open = 2,
+    /// What a file is like: `stat`, `access`. The bytes are what was told.
+    Status = 3,
+}
+
+impl Question {
+    const ALL: [Question; 3] = [Question::Read, Question::Open, Question::Status];
+}
+
+/// What a descriptor leads to that was opened; nothing of the sort if it was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// The mode, as `stat` tells it.
+    pub mode: u32,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+impl Opened {
+    /// Bytes that this takes.
+    pub const LENGTH: usize = 12;
+
+    /// As bytes.
+    #[must_use]
+    pub fn bytes(self) -> [u8; Opened::LENGTH] {
+        let mut bytes = [0; Opened::LENGTH];
+        bytes[..4].copy_from_slice(&self.mode.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.size.to_le_bytes());
+        bytes
+    }
+
+    /// What these bytes say, and the address behind.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<(Opened, &[u8])> {
+        let (mode, rest) = bytes.split_first_chunk()?;
+        let (size, rest) = rest.split_first_chunk()?;
+        let mode = u32::from_le_bytes(*mode);
+        let size = u64::from_le_bytes(*size);
+        Some((Opened { mode, size }, rest))
+    }
+}
+
+/// What the system answered a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What it was asked.
+    pub question: Question,
+    /// What the call returned, or the negative number of its error.
+    pub result: i64,
+    /// What it wrote.
+    pub bytes: Vec<u8>,
 }
 
 /// The answers that a thread got, in its order.
@@ -41,7 +106,10 @@ const OTHER: u64 = 0b10 << 62;
 const KIND: u32 = 59;
 const RANDOM: u64 = 1;
 const NUMBER: u64 = 2;
+const ANSWER: u64 = 3;
 const MAIN: u64 = 7;
+const QUESTION: u32 = 48;
+const LENGTH: u64 = (1 << QUESTION) - 1;
 const BYTES: usize = 7;
 const LOW: u64 = (1 << 56) - 1;
 
@@ -65,12 +133,60 @@ pub fn number_words(number: u64, write: impl FnMut(u64)) {
     words(NUMBER, 0, &number.to_le_bytes(), write);
 }
 
+/// Passes the words of the system's answer on, whose bytes lie in several pieces.
+pub fn answer_words(question: Question, result: i64, pieces: &[&[u8]], mut write: impl FnMut(u64)) {
+    let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let head = (question as u64) << QUESTION | length as u64 & LENGTH;
+    words(ANSWER, head, &result.to_le_bytes(), &mut write);
+    let mut packer = Packer::default();
+    for piece in pieces {
+        packer.add(piece, &mut write);
+    }
+    packer.end(&mut write);
+}
+
 fn words(kind: u64, length: u64, bytes: &[u8], mut write: impl FnMut(u64)) {
     write(OTHER | kind << KIND | length & LOW);
-    for part in bytes.chunks(BYTES) {
-        let mut word = [0; 8];
-        word[..part.len()].copy_from_slice(part);
-        write(OTHER | u64::from_le_bytes(word));
+    let mut packer = Packer::default();
+    packer.add(bytes, &mut write);
+    packer.end(&mut write);
+}
+
+/// Bytes that are not a word yet.
+#[derive(Default)]
+struct Packer {
+    held: [u8; 8],
+    count: usize,
+}
+
+impl Packer {
+    fn add(&mut self, bytes: &[u8], write: &mut impl FnMut(u64)) {
+        let missing = (BYTES - self.count).min(bytes.len());
+        let (first, rest) = bytes.split_at(if self.count == 0 { 0 } else { missing });
+        self.keep(first);
+        if self.count == BYTES {
+            self.end(write);
+        }
+        let whole = rest.chunks_exact(BYTES);
+        let last = whole.remainder();
+        for part in whole {
+            let mut word = [0; 8];
+            word[..BYTES].copy_from_slice(part);
+            write(OTHER | u64::from_le_bytes(word));
+        }
+        self.keep(last);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.held[self.count..][..bytes.len()].copy_from_slice(bytes);
+        self.count += bytes.len();
+    }
+
+    fn end(&mut self, write: &mut impl FnMut(u64)) {
+        if self.count > 0 {
+            write(OTHER | u64::from_le_bytes(self.held));
+            *self = Packer::default();
+        }
     }
 }
 
@@ -86,6 +202,15 @@ fn words(kind: u64, length: u64, bytes: &[u8], mut write: impl FnMut(u64)) {
 /// assert_eq!(read(&words), [Input::Time(5), random.clone(), Input::Number(7)]);
 /// assert_eq!(read(&words[..5]), [Input::Time(5), random]);
 /// assert_eq!(read(&[3]), []);
+/// ```
+///
+/// ```
+/// use bohr_event::inputs::{Answer, Input, Question, answer_words, read};
+/// let mut words = Vec::new();
+/// answer_words(Question::Read, 7, &[b"two", b"bits"], |word| words.push(word));
+/// let (question, result, bytes) = (Question::Read, 7, b"twobits".to_vec());
+/// let answer = Answer { question, result, bytes };
+/// assert_eq!(read(&words), [Input::Answer(answer)]);
 /// ```
 #[must_use]
 pub fn read(words: &[u64]) -> Vec<Input> {
@@ -103,6 +228,7 @@ pub fn read(words: &[u64]) -> Vec<Input> {
             (0b10, NUMBER) => bytes(&mut rest, 8)
                 .and_then(|bytes| <[u8; 8]>::try_from(bytes).ok())
                 .map(|bytes| Input::Number(u64::from_le_bytes(bytes))),
+            (0b10, ANSWER) => answer(*word, &mut rest).map(Input::Answer),
             _ => None,
         };
         match input {
@@ -111,6 +237,19 @@ pub fn read(words: &[u64]) -> Vec<Input> {
         }
     }
     inputs
+}
+
+/// The answer that begins with this word.
+fn answer(word: u64, rest: &mut &[u64]) -> Option<Answer> {
+    let question = (word & LOW) >> QUESTION;
+    let known = |one: &&Question| **one as u64 == question;
+    let question = *Question::ALL.iter().find(known)?;
+    let result = <[u8; 8]>::try_from(bytes(rest, 8)?).ok()?;
+    Some(Answer {
+        question,
+        result: i64::from_le_bytes(result),
+        bytes: bytes(rest, (word & LENGTH) as usize)?,
+    })
 }
 
 /// Takes so many bytes off the words.
@@ -126,4 +265,54 @@ fn bytes(words: &mut &[u64], length: usize) -> Option<Vec<u8>> {
     }
     bytes.truncate(length);
     Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+
+    fn question() -> impl Strategy<Value = Question> {
+        prop::sample::select(Question::ALL.to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn answers_are_read_as_they_were_written(
+            answers in prop::collection::vec(
+                (question(), any::<i64>(), prop::collection::vec(any::<Vec<u8>>(), 0..4)),
+                0..5,
+            ),
+        ) {
+            let mut words = vec![MAIN_WORD];
+            let mut expected = Vec::new();
+            for (question, result, pieces) in answers {
+                let parts: Vec<&[u8]> = pieces.iter().map(|piece| &piece[..]).collect();
+                answer_words(question, result, &parts, |word| words.push(word));
+                let bytes = pieces.concat();
+                expected.push(Input::Answer(Answer { question, result, bytes }));
+            }
+            prop_assert!(words.iter().all(|word| *word != 0));
+            prop_assert_eq!(read(&words), expected.clone());
+            // The last one may be half there, and nothing else is lost.
+            words.pop();
+            expected.pop();
+            prop_assert_eq!(read(&words), expected);
+        }
+
+        #[test]
+        fn any_words_are_read(
+            words in prop::collection::vec(
+                prop_oneof![any::<u64>(), (0u64..8, any::<u64>()).prop_map(|(kind, low)| {
+                    OTHER | kind << KIND | low & (7 << QUESTION | 63)
+                })],
+                0..40,
+            ),
+        ) {
+            let inputs = read(&words);
+            prop_assert!(inputs.len() <= words.len());
+        }
+    }
 }

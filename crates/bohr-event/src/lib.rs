@@ -31,6 +31,7 @@ mod fault;
 mod ids;
 pub mod inputs;
 mod memory_model;
+pub mod outside;
 pub mod recording;
 pub mod route;
 mod run;

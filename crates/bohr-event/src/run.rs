@@ -104,7 +104,8 @@ pub struct Operation {
     pub kind: EventKind,
     /// With which memory order.
     pub order: MemoryOrder,
-    /// How many bytes from `object` on it touches; 0 where that says nothing.
+    /// How many bytes from `object` on it touches; 0 where that says nothing. See
+    /// [`is_permit`](Operation::is_permit) and [`is_bounded`](Operation::is_bounded).
     pub size: u32,
     /// On what: the address accessed, the lock, the condition. The start and
     /// exit of a thread, its creation and a join of it all name that thread, by
@@ -144,6 +145,23 @@ impl Operation {
     #[must_use]
     pub const fn is_permit(&self) -> bool {
         matches!(self.kind, EventKind::Send | EventKind::Receive) && self.size == 1
+    }
+
+    /// Whether it has taken a lock without being ready to wait for it for ever: an
+    /// attempt, or one with a time limit. Only events tell, and what is about to happen
+    /// does not.
+    #[must_use]
+    pub const fn is_bounded(&self) -> bool {
+        matches!(self.kind, EventKind::Acquire | EventKind::AcquireShared) && self.size == 1
+    }
+
+    /// The same operation, if it takes a lock, as one that does not wait for it for ever.
+    #[must_use]
+    pub const fn bounded(self) -> Operation {
+        match self.kind {
+            EventKind::Acquire | EventKind::AcquireShared => Operation { size: 1, ..self },
+            _ => self,
+        }
     }
 
     /// Whether the order of the two can matter: both touch the same thing, and

@@ -75,6 +75,8 @@ pub(crate) struct Surroundings<'a> {
     pub interrupted: u64,
     /// The events of others that are needed.
     pub between: std::ops::Range<usize>,
+    /// All events of others before the interrupted thread goes on.
+    pub whole: std::ops::Range<usize>,
     /// What the interrupted thread does from its window on: its own events, or
     /// those of a run in which it was not interrupted.
     pub after: Vec<Moment>,
@@ -105,16 +107,31 @@ impl Surroundings<'_> {
     /// The best explanation, if there is one.
     pub fn culprit(&self) -> Option<Culprit> {
         let mut before = self.before(self.opened);
-        let mut left = self.conflicts(&before, true);
-        let right = self.conflicts(&self.after, false);
+        let mut left = self.conflicts(&before, true, &self.between);
+        let mut right = self.conflicts(&self.after, false, &self.between);
         let mut one = self.one_variable(&left, &right, &before);
         if one.is_none() {
             // Another way to fail may have hidden where the window really opens.
             let inside = self.before(self.interrupted);
-            let conflicts = self.conflicts(&inside, true);
+            let conflicts = self.conflicts(&inside, true, &self.between);
             if let Some(closer) = self.one_variable(&conflicts, &right, &inside) {
                 (before, left, one) = (inside, conflicts, Some(closer));
             }
+        }
+        // It may as well have hidden how much has to come in between: of a lost update,
+        // the other thread's read is enough, since then it is that one's that is lost.
+        let distance = |(first, second): (Conflict, Conflict)| first.distance + second.distance;
+        let closest = || left.first().copied().zip(right.first().copied());
+        let reached = one.or_else(closest).map(distance);
+        let own = self.before(self.opened);
+        let [earlier, later] = [
+            self.conflicts(&own, true, &self.whole),
+            self.conflicts(&self.after, false, &self.whole),
+        ];
+        let wider = self.one_variable(&earlier, &later, &own);
+        let wider = wider.filter(|pair| reached.is_none_or(|reached| distance(*pair) < reached));
+        if wider.is_some() {
+            (before, left, right, one) = (own, earlier, later, wider);
         }
         let named = match one {
             Some((first, second)) => [Some(first), Some(second)],
@@ -200,7 +217,12 @@ impl Surroundings<'_> {
 
     /// The conflicts of the events on one side, the best first; of each event the
     /// last one in between on the left, the first one on the right.
-    fn conflicts(&self, own: &[Moment], left: bool) -> Vec<Conflict> {
+    fn conflicts(
+        &self,
+        own: &[Moment],
+        left: bool,
+        between: &std::ops::Range<usize>,
+    ) -> Vec<Conflict> {
         let mut found = Vec::new();
         for (distance, moment) in own.iter().enumerate() {
             let hits = |event: usize| {
@@ -209,7 +231,7 @@ impl Surroundings<'_> {
             };
             let other = self
                 .directory
-                .conflicting(&moment.operation, &self.between, !left, hits);
+                .conflicting(&moment.operation, between, !left, hits);
             found.extend(other.map(|other| {
                 Conflict {
                     importance: self

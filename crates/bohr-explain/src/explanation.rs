@@ -4,6 +4,7 @@ use crate::circle::{Link, circle};
 use crate::culprit::{Culprit, overlap};
 use crate::experiment::Experimenter;
 use crate::lifetime::{Lifetime, lifetime};
+use crate::lock_order::{LockCycle, LockStep, lock_cycles};
 use crate::moment::Moment;
 use crate::notification::{Unheard, unheard};
 use crate::order::{Order, absentees, orders};
@@ -12,6 +13,7 @@ use crate::stale::{Stale, stale_reads};
 use crate::window::{Window, windows};
 use bohr_event::Operation;
 use bohr_event::control::{Failure, Recorded};
+use std::collections::BTreeSet;
 
 /// Races that are told one by one.
 const SHOWN_RACES: usize = 3;
@@ -39,6 +41,8 @@ pub struct Explanation {
     pub unordered: Vec<[Moment; 2]>,
     /// Reads that missed stores which waited in buffers.
     pub stale: Vec<Stale>,
+    /// Locks taken in orders that can make a circle, other than that of the failure.
+    pub lock_cycles: Vec<LockCycle>,
 }
 
 /// Explains a failing run; `failure` is what the runtime saw at its end, if it
@@ -60,7 +64,7 @@ pub fn explain<E: Experimenter>(
     let states = failure.map_or(&[][..], |failure| &failure.states);
     let circle = circle(&run, states);
     let mut races = races(&run.steps);
-    mark_needed(&mut races, &run, &windows, &found);
+    mark_needed(&mut races, &run, &windows, &found, &circle);
     Ok(Explanation {
         unheard: match circle.is_empty() {
             true => unheard(&run, states),
@@ -74,14 +78,22 @@ pub fn explain<E: Experimenter>(
         races,
         unordered: Vec::new(),
         stale: stale_reads(&run),
+        lock_cycles: Vec::new(),
         run,
     })
 }
 
 /// Marks the races between places whose conflict was found to matter, about the same
 /// variable.
-fn mark_needed(races: &mut [Race], run: &Recorded, windows: &[Window], orders: &[Order]) {
-    let culprits = windows.iter().filter_map(|window| window.culprit.as_ref());
+fn mark_needed(
+    races: &mut [Race],
+    run: &Recorded,
+    windows: &[Window],
+    orders: &[Order],
+    circle: &[Link],
+) {
+    let windows = windows.iter().filter(|window| !leads_into(circle, window));
+    let culprits = windows.filter_map(|window| window.culprit.as_ref());
     let conflicts: Vec<[&Moment; 2]> = culprits
         .flat_map(Culprit::conflicts)
         .chain(orders.iter().map(|order| [&order.first, &order.second]))
@@ -96,6 +108,17 @@ fn mark_needed(races: &mut [Race], run: &Recorded, windows: &[Window], orders: &
             overlap(one, pair[0]) && (is(one, two) || is(two, one))
         });
     }
+}
+
+/// Whether a thread has to be interrupted once it has what another one of a circle of
+/// waiting threads waits for: the circle says it better.
+fn leads_into(circle: &[Link], window: &Window) -> bool {
+    let holds = circle.iter().filter_map(|link| link.holds.as_ref());
+    let opens = window.opens.as_ref();
+    opens.is_some_and(|opens| {
+        let mut same = holds.filter(|holds| holds.number == opens.number);
+        same.any(|holds| holds.thread == opens.thread)
+    })
 }
 
 /// Explains a run whose failure is a data race: no schedule makes that go away.
@@ -115,6 +138,32 @@ pub fn explain_race(run: Recorded) -> Explanation {
 }
 
 impl Explanation {
+    /// Looks for lock orders that did not make the run fail; `words` tells what accesses
+    /// do to locks that are made of atomics.
+    pub fn look_for_lock_cycles(&mut self, words: &mut dyn FnMut(&Operation) -> Option<LockStep>) {
+        let steps = &self.run.steps;
+        let mut cycles = lock_cycles(steps, words);
+        let waits = self.circle.iter().map(|link| link.waits.operation.object);
+        let waited_for: BTreeSet<u64> = waits.collect();
+        cycles.retain(|cycle| {
+            let links = cycle.links.iter();
+            let wanted: BTreeSet<u64> = links
+                .map(|link| steps[link.wanted].operation.object)
+                .collect();
+            wanted != waited_for
+        });
+        self.lock_cycles = cycles;
+    }
+
+    /// How the locks of the first of these cycles were taken.
+    #[must_use]
+    pub fn lock_moments(&self, most: usize) -> Vec<Moment> {
+        let cycles = self.lock_cycles.iter().take(most);
+        let links = cycles.flat_map(|cycle| &cycle.links);
+        let events = links.flat_map(|link| [link.held, link.wanted]);
+        events.map(|event| Moment::at(&self.run, event)).collect()
+    }
+
     /// The preemptions that nothing else tells better: where threads wait for each
     /// other in a circle, an interruption that is about locks is how they came there;
     /// and one that only lets another thread come first is part of what happens to that.
@@ -123,6 +172,7 @@ impl Explanation {
         let told = !self.circle.is_empty();
         let windows = self.windows.iter();
         let windows = windows.filter(move |window| !(told && by_locks(window)));
+        let windows = windows.filter(|window| !leads_into(&self.circle, window));
         windows.filter(|window| !self.is_part_of_another(window))
     }
 

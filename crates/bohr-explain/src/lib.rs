@@ -8,7 +8,8 @@
 //! preempted, [`orders`](order::orders) finds the two moments that came in the
 //! wrong order. Both need somebody who can run the program, an [`Experimenter`].
 //! [`races`](race::races), [`circle`], [`lifetime`] and [`unheard`] need the
-//! events of the failing run, and what the runtime saw at its end.
+//! events of the failing run, and what the runtime saw at its end;
+//! [`lock_cycles`](lock_order::lock_cycles) those of any run.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,9 @@ mod directory;
 mod experiment;
 mod explanation;
 mod globals;
+mod happens_before;
 mod lifetime;
+pub mod lock_order;
 mod moment;
 mod notification;
 mod objects;
@@ -35,6 +38,7 @@ pub use experiment::{Experimenter, Importance, Observation};
 pub use explanation::{Explanation, explain, explain_race};
 pub use globals::Globals;
 pub use lifetime::{Lifetime, lifetime};
+pub use lock_order::{LockCycle, LockStep, Taking, lock_cycles};
 pub use moment::Moment;
 pub use notification::{Unheard, unheard};
 pub use objects::{ObjectName, Objects};

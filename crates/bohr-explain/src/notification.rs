@@ -43,7 +43,12 @@ fn last_notification(run: &Recorded, waiter: ThreadIndex, object: u64) -> Option
         step.thread == waiter && step.operation.kind == Wait && step.operation.object == object
     });
     let own = run.steps[event].thread == waiter;
-    (!own && !woken).then(|| Moment::at(run, event))
+    // A wait on a condition begins where it gives its lock back: who notifies later is
+    // heard, by this thread or by another one that waits.
+    let last = run.steps.iter().rposition(|step| step.thread == waiter);
+    let waits_already = last
+        .is_some_and(|last| last < event && run.steps[last].operation.kind == EventKind::Release);
+    (!own && !woken && !waits_already).then(|| Moment::at(run, event))
 }
 
 #[cfg(test)]

@@ -135,6 +135,7 @@ fn window<E: Experimenter>(
     let late = last_harmful(run, segment, experimenter)?;
     let opens = (earlier < interrupted.events).then(|| directory.moment(thread, first - 1));
     let intrusion = between.end - 1;
+    let whole = between.start..between.start + others_behind(run, thread, executed);
     let mut window = Window {
         thread: thread.clone(),
         opens: opens.flatten(),
@@ -151,6 +152,7 @@ fn window<E: Experimenter>(
         opened: first,
         interrupted: executed,
         between,
+        whole,
         after: late.after,
         importance: &|operation| experimenter.importance(operation),
     };

@@ -26,7 +26,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 32;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// How the program was controlled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,24 +5,28 @@
 use crate::atlas::Atlas;
 use crate::bug_file::ThreadLine;
 use crate::error::ExploreError;
+use crate::lock_order::{self, ToldLockCycle};
 use crate::race::{self, ToldRace};
 use crate::ran::Ran;
 use crate::verdict::stack;
 use bohr_event::control::{Detail, Outcome, Probes, Sighting};
 use bohr_event::{FailureKind, ThreadPath};
 use bohr_explain::races;
+use std::collections::BTreeSet;
 
 /// What a closer look shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closer {
     /// The run's data races, each access with its stack.
     pub races: Vec<ToldRace>,
+    /// Its lock orders that can deadlock, likewise.
+    pub lock_cycles: Vec<ToldLockCycle>,
     /// Who freed and who allocated the heap block that was misused.
     pub block: Vec<ThreadLine>,
 }
 
-/// Looks closer at a run; with `with_races` at its races, too, for which it must
-/// have been traced. `again` makes the run once more, with these probes.
+/// Looks closer at a run; with `with_races` at its races and lock orders, too, for
+/// which it must have been traced. `again` makes the run once more, with these probes.
 ///
 /// # Errors
 /// If the run cannot be made again.
@@ -36,12 +40,15 @@ pub fn look_closer(
         return Ok(Closer::default());
     };
     atlas.update(&detail.objects);
-    let found = match with_races {
-        true => races(run.steps()),
-        false => Vec::new(),
+    let (found, cycles) = match with_races {
+        true => (races(run.steps()), lock_order::found(run, atlas)),
+        false => (Vec::new(), Vec::new()),
     };
+    let events: BTreeSet<u64> = { race::events(&found) }
+        .chain(lock_order::events(&cycles))
+        .collect();
     let probes = Probes {
-        events: race::events(&found),
+        events: events.into_iter().collect(),
         block: misused(&run.outcome),
     };
     if probes == Probes::default() {
@@ -55,6 +62,7 @@ pub fn look_closer(
         races: told
             .map(|race| race::told(race, run, atlas, &stacks))
             .collect(),
+        lock_cycles: lock_order::tell(&cycles, run, atlas, &stacks),
         block: [("freed", &probed.freed), ("allocated", &probed.allocated)]
             .into_iter()
             .filter_map(|(verb, sighting)| Some(line(verb, sighting.as_ref()?, detail, atlas)))

@@ -11,6 +11,7 @@ pub use progress::{Progress, Statistics};
 use crate::bug_file::Bug;
 use crate::error::ExploreError;
 use crate::likeness::Likeness;
+use crate::lock_order::ToldLockCycle;
 use crate::race::ToldRace;
 use crate::replay::{self, Reproduction};
 use crate::strategy_name::StrategyName;
@@ -131,6 +132,8 @@ pub struct HuntResult {
     /// Data races in the runs that were traced and in the failing ones, one per
     /// pair of places.
     pub races: Vec<ToldRace>,
+    /// Lock orders in the same runs that can deadlock, one for the lines of each.
+    pub lock_cycles: Vec<ToldLockCycle>,
     /// Where a race is a failure: most events of a good run that were not looked
     /// at, since its trace was full.
     pub unwatched: u64,
@@ -184,11 +187,14 @@ pub fn hunt(
     if statistics.runs == 0 && hunt.budget.runs != Some(0) && !is_interrupted {
         return Err(ExploreError::NoRunEnded(begun.elapsed()));
     }
-    let mut races = record.races;
+    let mut told = Told {
+        races: record.races,
+        lock_cycles: record.lock_cycles,
+    };
     let bugs = record.bugs.into_iter();
     let findings = bugs.map(|bug| {
         // What was found is not lost if it cannot be shown once more.
-        confirm(subject, &bug, interrupted, &mut races).unwrap_or_else(|error| {
+        confirm(subject, &bug, interrupted, &mut told).unwrap_or_else(|error| {
             trouble.get_or_insert(error);
             Finding {
                 bug,
@@ -196,12 +202,14 @@ pub fn hunt(
             }
         })
     });
+    let findings = findings.collect();
     Ok(HuntResult {
-        findings: findings.collect(),
+        findings,
         statistics,
         complete,
         notices: record.notices.into_iter().collect(),
-        races: races.into_values().collect(),
+        races: told.races.into_values().collect(),
+        lock_cycles: told.lock_cycles,
         unwatched: record.unwatched,
         obstacle: record.obstacle,
         trouble,
@@ -271,13 +279,19 @@ fn attended<T: Send>(
     })
 }
 
-/// Shows the bug once more, in a process of its own; its races replace those
-/// that were told without stacks.
+/// What is told of a hunt besides its bugs.
+struct Told {
+    races: BTreeMap<Vec<Place>, ToldRace>,
+    lock_cycles: Vec<ToldLockCycle>,
+}
+
+/// Shows the bug once more, in a process of its own; its races replace those that were
+/// told without stacks.
 fn confirm(
     subject: &Subject,
     found: &Bug,
     interrupted: &AtomicBool,
-    races: &mut BTreeMap<Vec<Place>, ToldRace>,
+    told: &mut Told,
 ) -> Result<Finding, ExploreError> {
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let look = replay::once(subject, found, &go_on)?;
@@ -292,7 +306,13 @@ fn confirm(
     bug.sources = look.sources;
     bug.printed = look.printed;
     for race in look.closer.races {
-        races.insert(race.places.clone(), race);
+        told.races.insert(race.places.clone(), race);
+    }
+    for cycle in look.closer.lock_cycles {
+        let mut known = told.lock_cycles.iter();
+        if known.all(|known| known.lines() != cycle.lines()) {
+            told.lock_cycles.push(cycle);
+        }
     }
     Ok(Finding {
         bug,

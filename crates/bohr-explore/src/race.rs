@@ -108,20 +108,14 @@ pub fn tell(run: &Ran, atlas: &mut Atlas) -> Vec<ToldRace> {
     told.collect()
 }
 
-/// The events of races, ascending.
-pub(crate) fn events(races: &[Race]) -> Vec<u64> {
+/// The events of races.
+pub(crate) fn events(races: &[Race]) -> impl Iterator<Item = u64> {
     let both = |race: &Race| [race.first as u64, race.second as u64];
-    let mut events: Vec<u64> = races.iter().flat_map(both).collect();
-    events.sort_unstable();
-    events.dedup();
-    events
+    races.iter().flat_map(both)
 }
 
 pub(crate) fn told(race: &Race, run: &Ran, atlas: &mut Atlas, stacks: &Stacks) -> ToldRace {
-    let [first, second] = [race.first, race.second].map(|event| {
-        let frames = stacks.get(&(event as u64));
-        access(event, run, atlas, frames.map_or(&[], Vec::as_slice))
-    });
+    let [first, second] = [race.first, race.second].map(|event| access(event, run, atlas, stacks));
     ToldRace {
         first,
         second,
@@ -138,15 +132,25 @@ pub(crate) fn places(race: &Race, steps: &[Step], atlas: &mut Atlas) -> Vec<Plac
     places.into()
 }
 
-fn access(event: usize, run: &Ran, atlas: &mut Atlas, frames: &[PlaceNumber]) -> ToldAccess {
-    let steps = run.steps();
-    let step = &steps[event];
-    let place = step.operation.place;
-    let stack = match frames {
+/// Who had called at an event; only the place itself if nobody looked.
+pub(crate) fn stack_at(
+    event: usize,
+    steps: &[Step],
+    atlas: &mut Atlas,
+    stacks: &Stacks,
+) -> Vec<String> {
+    let place = steps[event].operation.place;
+    match stacks.get(&(event as u64)).map_or(&[][..], Vec::as_slice) {
         [] => vec![written_spot(atlas, place).to_string()],
         // The access itself is known better than the code of its hook.
         [_, callers @ ..] => stack(&[&[place], callers].concat(), place, atlas),
-    };
+    }
+}
+
+fn access(event: usize, run: &Ran, atlas: &mut Atlas, stacks: &Stacks) -> ToldAccess {
+    let steps = run.steps();
+    let step = &steps[event];
+    let stack = stack_at(event, steps, atlas, stacks);
     let threads = run.detail.as_ref();
     let threads = threads.map_or(&[][..], |detail| &detail.threads);
     let mut names = Names::new(atlas, threads, steps);

@@ -10,7 +10,8 @@ use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
 use bohr_event::control::{
-    Detailing, Failure, Job, Limits, Omissions, Outcome, Passes, Recorded, Step, ThreadState,
+    Detailing, Failure, Job, Limits, Notice, Omissions, Outcome, Passes, Recorded, Step,
+    ThreadState,
 };
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 use bohr_schedule::Plan;
@@ -77,6 +78,8 @@ pub struct Trials<'a> {
     /// Events after which a run is of no interest any more.
     most_events: u64,
     runs: u64,
+    /// Runs see what others have done outside of their process.
+    seen_by_others: bool,
 }
 
 /// What a failure was.
@@ -109,6 +112,7 @@ impl<'a> Trials<'a> {
             without: bug.without(),
             most_events: u64::MAX,
             runs: 0,
+            seen_by_others: false,
         })
     }
 
@@ -127,6 +131,12 @@ impl<'a> Trials<'a> {
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs
+    }
+
+    /// Whether runs see what others have done: two at once would disturb each other.
+    #[must_use]
+    pub fn are_seen_by_others(&self) -> bool {
+        self.seen_by_others
     }
 
     /// Whether the caller still wants to wait.
@@ -386,7 +396,10 @@ impl<'a> Trials<'a> {
 
     fn once(&mut self, job: Job) -> Result<Ran, ExploreError> {
         self.runs += 1;
-        self.subject.run_once(&mut self.server, job, self.go_on)
+        let ran = self.subject.run_once(&mut self.server, job, self.go_on)?;
+        let mut notices = ran.detail.iter().flat_map(|detail| &detail.notices);
+        self.seen_by_others |= notices.any(|notice| *notice == Notice::Outlasting);
+        Ok(ran)
     }
 
     fn judge(&mut self, report: &Ran) -> Judgement {

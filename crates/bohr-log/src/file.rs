@@ -22,7 +22,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 36;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Why a file is not a log that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

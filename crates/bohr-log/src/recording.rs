@@ -108,6 +108,19 @@ impl ThreadLog {
 }
 
 impl Recording {
+    /// Bytes that all threads have written.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.threads.iter().map(ThreadLog::bytes).sum()
+    }
+
+    /// Bytes of those that tell what came from outside.
+    #[must_use]
+    pub fn input_bytes(&self) -> u64 {
+        let words = self.threads.iter().map(|log| log.inputs.len() as u64);
+        words.sum::<u64>() * 8
+    }
+
     /// Of threads that did this, with nothing said about the program; for tests.
     #[cfg(test)]
     pub(crate) fn of_threads(kind: LogKind, threads: Vec<ThreadLog>, end: End) -> Recording {

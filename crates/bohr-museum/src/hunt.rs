@@ -37,6 +37,16 @@ pub struct Report {
     /// Every thread at the moment of failure.
     #[serde(default)]
     pub stacks: Option<Vec<Stack>>,
+    /// Lock orders that can deadlock.
+    #[serde(default)]
+    pub lock_cycles: Vec<LockOrder>,
+}
+
+/// A lock order that can deadlock, as far as it is told here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LockOrder {
+    /// How many there are at the same lines.
+    pub count: u64,
 }
 
 /// One thread at the moment of failure.

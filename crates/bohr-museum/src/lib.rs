@@ -39,7 +39,7 @@ pub use compile::{Compilers, Variant, compile};
 pub use error::Error;
 pub use exhibit::{Exhibit, Folder, all, each, museum, named, root};
 pub use explain::{Explanation, Finding, Moment, explain, unnamed};
-pub use hunt::{Hunting, Report, Stack, hunt, judge, judge_twin};
+pub use hunt::{Hunting, LockOrder, Report, Stack, hunt, judge, judge_twin};
 pub use machine::facts as machine_facts;
 pub use manifest::{
     Alternatives, Arguments, BugClass, Culprit, Failure, Language, Manifest, MemoryModel, Minimum,

@@ -18,6 +18,7 @@ class StoryPane {
     page.timelines.forEach((timeline, number) => this.showColumn(timeline, number));
     byId('passes').hidden = page.runs.length < 2;
     this.showRaces();
+    this.showLockCycles();
   }
 
   showVerdict() {
@@ -69,6 +70,12 @@ class StoryPane {
   sourceOf(moment) {
     const at = moment.line ? moment.line.lastIndexOf(':') : -1;
     return at < 0 ? '' : this.page.source.text(moment.line.slice(0, at), Number(moment.line.slice(at + 1)));
+  }
+
+  showLockCycles() {
+    const { lockCycles } = this.page.data;
+    byId('lock-cycles').hidden = lockCycles.length === 0;
+    byId('lock-cycles-list').replaceChildren(...lockCycles.slice(0, 50).map(text => make('li', { text })));
   }
 
   showRaces() {

@@ -7,7 +7,7 @@ use crate::lexicon::Lexicon;
 use crate::tables::Tables;
 use bohr_event::ThreadPath;
 use bohr_event::control::Step;
-use bohr_report::{Story, Told};
+use bohr_report::{Story, Told, ToldLockCycle};
 use serde_json::{Value, json};
 
 /// Moments that are numbered, unless the most telling finding names more.
@@ -88,6 +88,7 @@ impl Page<'_> {
             }).collect::<Vec<_>>(),
             "moments": moments.iter().map(|told| self.moment(told)).collect::<Vec<_>>(),
             "races": self.story.races,
+            "lockCycles": self.story.lock_cycles.iter().map(ToldLockCycle::sentence).collect::<Vec<_>>(),
             "tables": tables.as_json(),
             "sources": excerpts(&wanted, lexicon),
             "runs": self.runs.iter().map(|run| json!({

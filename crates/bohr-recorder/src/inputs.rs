@@ -30,7 +30,8 @@ pub fn begin_main() {
     write(|thread| thread.append(Stream::Inputs, MAIN_WORD));
 }
 
-fn write(words: impl FnOnce(Thread)) {
+/// The calling thread writes something down, if it is one that does.
+pub fn write(words: impl FnOnce(Thread)) {
     if let Some(thread) = known() {
         keeping_errno(|| words(thread));
     }

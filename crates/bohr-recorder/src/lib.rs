@@ -10,19 +10,26 @@
 //! - what synchronises, which is passed on unless its order is asked for
 //!   ([`synchronisation`], and accesses to memory in [`order`]);
 //! - time and randomness, which no other run would get again ([`inputs`]);
+//! - what comes from files, pipes and sockets ([`reading`], [`opening`], [`connections`]); what buffered
+//!   streams read is seen where they do ([`streams`]);
 //! - the handlers of signals, whose way is not recorded ([`signals`]).
 //!
 //! **Nothing that instrumented code can reach allocates, and `errno` is kept.**
 
 mod area;
 mod begin;
+mod connections;
 mod crash;
 mod create;
 mod holders;
 mod inputs;
+mod opening;
 mod order;
+mod outside;
+mod reading;
 mod real;
 mod register;
 mod signals;
+mod streams;
 mod synchronisation;
 mod thread;

@@ -1,7 +1,7 @@
 //! How the program comes to know this library: the constructor of its path
 //! profile calls `__bohr_record`.
 
-use crate::{area, crash, inputs, order, thread};
+use crate::{area, crash, inputs, order, streams, thread};
 use bohr_event::recording::{HeaderWord, PATH_MAGIC, PathModule, Pen, RECORDING_VERSION};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -30,6 +30,7 @@ unsafe extern "C" fn __bohr_record(module: *mut PathModule) {
     let wishes = area::header(HeaderWord::Wishes);
     order::wish(wishes.map_or(0, |word| word.load(Ordering::Relaxed)));
     inputs::prepare();
+    streams::watch();
     MODULE.store(module, Ordering::Release);
     // SAFETY: the description leads to a writable variable of its object, and to
     // the thread-local of this thread, the only one.

@@ -16,6 +16,7 @@ impl Story {
             "windows": self.windows,
             "orders": self.orders,
             "races": self.races,
+            "lock_cycles": self.lock_cycles,
             "unexamined_preemptions": self.unexamined,
         })
     }

@@ -19,5 +19,5 @@ pub use columns::{Columns, Row};
 pub use finding::{Finding, FindingKind};
 pub use printable::printable;
 pub use reader::end_with_the_reader;
-pub use story::{Bug, Story, ToldRace, ToldWindow};
+pub use story::{Bug, Story, ToldLockCycle, ToldRace, ToldTaking, ToldWindow};
 pub use told::{Teller, Told};

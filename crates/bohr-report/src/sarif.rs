@@ -3,49 +3,55 @@
 //! other lines are related locations.
 
 use crate::finding::{Finding, FindingKind};
-use crate::story::Story;
+use crate::story::{Story, ToldLockCycle, ToldRace};
 use crate::told::Told;
 use serde_json::{Value, json};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Every rule with its name and what it says.
-const RULES: [(FindingKind, &str, &str); 7] = [
+/// Every rule with its name and what it says; that of what is told beside the bug is of
+/// no finding.
+const RULES: [(Option<FindingKind>, &str, &str); 8] = [
     (
-        FindingKind::Deadlock,
+        Some(FindingKind::Deadlock),
         "deadlock",
         "Threads wait for each other.",
     ),
     (
-        FindingKind::Lifetime,
+        Some(FindingKind::Lifetime),
         "lifetime",
         "Memory is used after its end.",
     ),
     (
-        FindingKind::MissedNotification,
+        Some(FindingKind::MissedNotification),
         "missed-notification",
         "A thread is woken before it waits.",
     ),
     (
-        FindingKind::Atomicity,
+        Some(FindingKind::Atomicity),
         "atomicity",
         "Another thread comes in between what should be one step.",
     ),
     (
-        FindingKind::Order,
+        Some(FindingKind::Order),
         "order",
         "Two steps happen in the wrong order.",
     ),
     (
-        FindingKind::StoreBuffer,
+        Some(FindingKind::StoreBuffer),
         "store-buffer",
         "A store waits in its buffer while another thread reads what it replaces.",
     ),
     (
-        FindingKind::DataRace,
+        Some(FindingKind::DataRace),
         "data-race",
         "Nothing orders two conflicting accesses.",
+    ),
+    (
+        None,
+        "lock-order",
+        "Locks are taken in opposite orders, which can deadlock.",
     ),
 ];
 
@@ -57,6 +63,8 @@ impl Story {
             json!({ "id": name, "name": name, "shortDescription": { "text": text } })
         });
         let results = self.findings.iter().map(|finding| self.result(finding));
+        let results = results.chain(self.races_beside().map(|race| self.race(race)));
+        let results = results.chain(self.lock_cycles.iter().map(|cycle| self.warning(cycle)));
         json!({
             "$schema": SCHEMA,
             "version": "2.1.0",
@@ -74,25 +82,63 @@ impl Story {
     }
 
     fn result(&self, finding: &Finding) -> Value {
-        let index = RULES.iter().position(|rule| rule.0 == finding.kind);
-        let index = index.unwrap_or(0);
         let words: Vec<&str> = finding.sentence.split_whitespace().collect();
-        let mut locations = finding.moments.iter().filter_map(location);
-        let first: Vec<Value> = locations.next().into_iter().collect();
-        let others = (1u64..).zip(locations).map(|(id, mut location)| {
-            location["id"] = json!(id);
-            location
-        });
-        json!({
-            "ruleId": RULES[index].1,
-            "ruleIndex": index,
-            "level": "error",
-            "message": { "text": format!("{}: it fails when {}", self.bug.kind, words.join(" ")) },
-            "locations": first,
-            "relatedLocations": others.collect::<Vec<_>>(),
-            "partialFingerprints": { "bohrSignature/v1": self.bug.signature },
-        })
+        let text = format!("{}: it fails when {}", self.bug.kind, words.join(" "));
+        let mut result = result(Some(finding.kind), "error", &text, finding.moments.iter());
+        result["partialFingerprints"] = json!({ "bohrSignature/v1": self.bug.signature });
+        result
     }
+
+    /// The races, unless they are what the bug is.
+    fn races_beside(&self) -> impl Iterator<Item = &ToldRace> {
+        let is_race = |finding: &Finding| finding.kind == FindingKind::DataRace;
+        let told = self.findings.iter().any(is_race);
+        self.races.iter().filter(move |_| !told)
+    }
+
+    fn race(&self, race: &ToldRace) -> Value {
+        let [first, second] = [&race.first, &race.second];
+        let text = format!(
+            "nothing orders {}, which {}, and {}, which {}",
+            first.who(),
+            first.act(),
+            second.who(),
+            second.act()
+        );
+        let kind = Some(FindingKind::DataRace);
+        result(kind, "warning", &text, [first, second].into_iter())
+    }
+
+    /// What is not what the bug is about.
+    fn warning(&self, cycle: &ToldLockCycle) -> Value {
+        let text = format!("this can deadlock: {}", cycle.sentence());
+        result(None, "warning", &text, cycle.moments())
+    }
+}
+
+/// A result by the rule of a kind, at the lines of these moments.
+fn result<'a>(
+    kind: Option<FindingKind>,
+    level: &str,
+    text: &str,
+    moments: impl Iterator<Item = &'a Told>,
+) -> Value {
+    let index = RULES.iter().position(|rule| rule.0 == kind);
+    let index = index.unwrap_or(0);
+    let mut locations = moments.filter_map(location);
+    let first: Vec<Value> = locations.next().into_iter().collect();
+    let others = (1u64..).zip(locations).map(|(id, mut location)| {
+        location["id"] = json!(id);
+        location
+    });
+    json!({
+        "ruleId": RULES[index].1,
+        "ruleIndex": index,
+        "level": level,
+        "message": { "text": text },
+        "locations": first,
+        "relatedLocations": others.collect::<Vec<_>>(),
+    })
 }
 
 /// The line of a moment; `None` if it has none.
@@ -123,7 +169,7 @@ fn uri(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::columns::Columns;
-    use crate::story::Bug;
+    use crate::story::{Bug, ToldTaking};
 
     fn told(line: &str) -> Told {
         Told {
@@ -153,6 +199,7 @@ mod tests {
             windows: Vec::new(),
             orders: Vec::new(),
             races: Vec::new(),
+            lock_cycles: Vec::new(),
             unexamined: 0,
             columns: Columns::default(),
             events: 0,
@@ -196,8 +243,35 @@ mod tests {
     #[test]
     fn every_kind_of_finding_has_its_rule() {
         for (kind, name, _) in RULES {
-            let written = serde_json::to_value(kind).unwrap();
-            assert_eq!(written, *name);
+            let written = kind.map(|kind| serde_json::to_value(kind).unwrap());
+            assert_eq!(written.unwrap_or("lock-order".into()), *name);
         }
+    }
+
+    #[test]
+    fn lock_orders_are_warnings_at_all_their_lines() {
+        let mut story = story(&["a.c:1"]);
+        let taking = |held: &str, taken: &str| ToldTaking {
+            holds: told(held),
+            takes: told(taken),
+        };
+        story.lock_cycles = vec![ToldLockCycle {
+            threads: vec![taking("a.c:3", "a.c:4"), taking("b.c:5", "b.c:6")],
+            count: 1,
+        }];
+        let log = story.as_sarif("1.2.3");
+        let result = &log["runs"][0]["results"][1];
+        assert_eq!(result["ruleId"], "lock-order");
+        assert_eq!(result["level"], "warning");
+        let region = |location: &Value| location["physicalLocation"]["region"]["startLine"].clone();
+        let related = result["relatedLocations"].as_array().unwrap().iter();
+        let mut lines = vec![region(&result["locations"][0])];
+        lines.extend(related.map(region));
+        assert_eq!(lines, [4, 3, 6, 5]);
+        let text = result["message"]["text"].as_str().unwrap();
+        assert!(
+            text.contains("0:1 takes balance at a.c:4 and has balance since a.c:3"),
+            "{text}"
+        );
     }
 }

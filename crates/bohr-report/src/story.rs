@@ -3,7 +3,8 @@
 use crate::columns::Columns;
 use crate::finding::Finding;
 use crate::told::{Teller, Told};
-use bohr_explain::{Explanation, Moment, Order, Race, Window};
+use bohr_event::control::Recorded;
+use bohr_explain::{Explanation, LockCycle, Moment, Order, Race, Taking, Window};
 use serde::Serialize;
 
 /// The bug, as far as a story tells of it.
@@ -77,6 +78,59 @@ pub struct ToldRace {
     pub needed: bool,
 }
 
+/// A thread that takes a lock and has another one, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldTaking {
+    /// How it took the one that it has.
+    pub holds: Told,
+    /// How it takes the other one.
+    pub takes: Told,
+}
+
+/// A lock order that can deadlock, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToldLockCycle {
+    /// Each takes what the next one has, the last one what the first has.
+    pub threads: Vec<ToldTaking>,
+    /// How many there are at the same places.
+    pub count: u64,
+}
+
+impl ToldLockCycle {
+    fn of(cycle: &LockCycle, run: &Recorded, teller: &mut dyn Teller) -> ToldLockCycle {
+        let mut tell = |event| teller.tell(&Moment::at(run, event));
+        let mut taking = |link: &Taking| ToldTaking {
+            holds: tell(link.held),
+            takes: tell(link.wanted),
+        };
+        ToldLockCycle {
+            threads: cycle.links.iter().map(&mut taking).collect(),
+            count: cycle.count,
+        }
+    }
+
+    /// Who takes what where, and since where has what.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let clauses = self.threads.iter().map(|ToldTaking { holds, takes }| {
+            format!(
+                "{} takes {} at {} and has {} since {}",
+                takes.thread,
+                takes.object,
+                takes.place(),
+                holds.object,
+                holds.place()
+            )
+        });
+        clauses.collect::<Vec<_>>().join("; ")
+    }
+
+    /// The moments that the sentence names, in its order.
+    pub fn moments(&self) -> impl Iterator<Item = &Told> {
+        self.threads.iter().flat_map(|one| [&one.takes, &one.holds])
+    }
+}
+
 /// See the module.
 pub struct Story {
     /// Which bug.
@@ -91,6 +145,8 @@ pub struct Story {
     pub orders: Vec<ToldOrder>,
     /// Accesses that nothing orders.
     pub races: Vec<ToldRace>,
+    /// Lock orders that did not make it fail, and can make another run.
+    pub lock_cycles: Vec<ToldLockCycle>,
     /// The simplest failing run.
     pub columns: Columns,
     /// Its events.
@@ -120,7 +176,10 @@ impl Story {
         });
         let mut races: Vec<ToldRace> = races.collect();
         races.sort_by_key(|race| !race.needed);
+        let cycles = explanation.lock_cycles.iter();
+        let lock_cycles = cycles.map(|cycle| ToldLockCycle::of(cycle, run, teller));
         Story {
+            lock_cycles: lock_cycles.collect(),
             bug,
             findings: findings(explanation, teller),
             windows,

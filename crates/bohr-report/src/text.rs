@@ -4,7 +4,7 @@ use crate::columns::counted;
 use crate::printable::printable;
 use crate::story::{Story, ToldRace};
 
-/// Races that are shown; the rest is counted.
+/// Races, and lock orders, that are shown; the rest is counted.
 const SHOWN: usize = 5;
 
 /// Remedies that are told.
@@ -36,6 +36,15 @@ impl Story {
         }
         if self.races.len() > SHOWN {
             text.push_str(&format!("  and {} more\n", self.races.len() - SHOWN));
+        }
+        if !self.lock_cycles.is_empty() {
+            text.push_str("\nAlso, locks are taken in opposite orders, which can deadlock:\n");
+        }
+        for cycle in self.lock_cycles.iter().take(SHOWN) {
+            text.push_str(&format!("  {}\n", cycle.sentence()));
+        }
+        if self.lock_cycles.len() > SHOWN {
+            text.push_str(&format!("  and {} more\n", self.lock_cycles.len() - SHOWN));
         }
         text.push_str(&self.remedies());
         printable(&text)

@@ -1,7 +1,7 @@
 //! Whether the program is under control. It is not before `main`, in processes
 //! that it starts itself, and if nobody asked for it.
 
-use crate::{dispatch, grant::GRANT, hooks};
+use crate::{dispatch, footprint, grant::GRANT, hooks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 #[unsafe(link_section = "bohr_hot")]
@@ -48,4 +48,26 @@ pub fn end() {
     dispatch::end();
     GRANT.set(0);
     hooks::switch(false);
+}
+
+/// What was left of the running thread's leave when control ended for a while.
+pub struct Pause(u64);
+
+/// A process that uses our memory begins, while this one waits: it runs as it was
+/// written.
+pub fn pause() -> Pause {
+    footprint::leave();
+    let left = GRANT.get();
+    end();
+    Pause(left)
+}
+
+impl Pause {
+    /// The process has ended, or has become another program.
+    pub fn end(self) {
+        hooks::switch(true);
+        expect();
+        begin();
+        GRANT.set(self.0);
+    }
 }

@@ -22,6 +22,8 @@ const CHANCE: [u64; 2] = [1 << 8 | 8, 1 << 8 | 9];
 struct Streams {
     /// One bit per descriptor whose other end the program itself has made.
     internal: [Cell<u64>; TRACKED / 64],
+    /// One bit per descriptor that stands for one of a recorded run.
+    stand_in: [Cell<u64>; TRACKED / 64],
     /// Device and inode of the pipes and sockets seen, in order: equal in every
     /// run, unlike the numbers themselves.
     seen: RefCell<Vec<(u64, u64)>>,
@@ -29,6 +31,7 @@ struct Streams {
 
 static STREAMS: CarrierOnly<Streams> = CarrierOnly::new(Streams {
     internal: [const { Cell::new(0) }; TRACKED / 64],
+    stand_in: [const { Cell::new(0) }; TRACKED / 64],
     seen: RefCell::new(Vec::new()),
 });
 
@@ -109,21 +112,39 @@ pub fn is_nonblocking(descriptor: i32) -> bool {
 
 /// The program has made this one with both its ends, or copied such a one.
 pub fn set_internal(descriptor: i32, internal: bool) {
-    if let Some(word) = usize::try_from(descriptor)
-        .ok()
-        .and_then(|number| STREAMS.internal.get(number / 64))
-    {
-        let bit = 1 << (descriptor % 64);
-        let others = word.get() & !bit;
-        word.set(if internal { others | bit } else { others });
-    }
+    set(&STREAMS.internal, descriptor, internal);
 }
 
 /// Whether nobody outside can make it ready.
 pub fn is_internal(descriptor: i32) -> bool {
+    is_set(&STREAMS.internal, descriptor)
+}
+
+/// What is read there was read in a recorded run, and what is written goes nowhere.
+pub fn set_stand_in(descriptor: i32, stands: bool) {
+    set(&STREAMS.stand_in, descriptor, stands);
+}
+
+/// Whether it is such a one.
+pub fn is_stand_in(descriptor: i32) -> bool {
+    is_set(&STREAMS.stand_in, descriptor)
+}
+
+fn set(words: &[Cell<u64>], descriptor: i32, value: bool) {
+    if let Some(word) = usize::try_from(descriptor)
+        .ok()
+        .and_then(|number| words.get(number / 64))
+    {
+        let bit = 1 << (descriptor % 64);
+        let others = word.get() & !bit;
+        word.set(if value { others | bit } else { others });
+    }
+}
+
+fn is_set(words: &[Cell<u64>], descriptor: i32) -> bool {
     usize::try_from(descriptor)
         .ok()
-        .and_then(|number| STREAMS.internal.get(number / 64))
+        .and_then(|number| words.get(number / 64))
         .is_some_and(|word| word.get() >> (descriptor % 64) & 1 != 0)
 }
 

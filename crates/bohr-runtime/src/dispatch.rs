@@ -10,8 +10,11 @@ use crate::{
     control, faults,
     footprint::{self, mappings, withheld},
     objects::OBJECTS,
-    obstacles, system,
-    system_calls::{self, copies},
+    obstacles, outlasting, system,
+    system_calls::{
+        self,
+        copies::{self, Wanted},
+    },
 };
 use core::{
     ffi::c_void,
@@ -79,42 +82,64 @@ pub fn in_passing<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The registers of the call.
+/// The call, as the kernel has interrupted it.
 struct Call<'a> {
-    registers: &'a mut [i64; 23],
+    context: &'a mut libc::ucontext_t,
 }
 
 impl Call<'_> {
+    fn register(&self, number: i32) -> i64 {
+        self.context.uc_mcontext.gregs[number as usize]
+    }
+
+    fn set(&mut self, number: i32, value: i64) {
+        self.context.uc_mcontext.gregs[number as usize] = value;
+    }
+
     fn number(&self) -> i64 {
-        self.registers[libc::REG_RAX as usize]
+        self.register(libc::REG_RAX)
     }
 
     fn arguments(&self) -> [usize; 6] {
         use libc::{REG_R8, REG_R9, REG_R10, REG_RDI, REG_RDX, REG_RSI};
         [REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9]
-            .map(|register| self.registers[register as usize] as usize)
+            .map(|register| self.register(register) as usize)
     }
 
     fn place(&self) -> u64 {
-        self.registers[libc::REG_RIP as usize] as u64
+        self.register(libc::REG_RIP) as u64
     }
 
     fn answer(&mut self, answer: isize) {
-        self.registers[libc::REG_RAX as usize] = answer as i64;
+        self.set(libc::REG_RAX, answer as i64);
     }
 
     /// Moves the caller to another stack, unless there is none.
     fn go_on_at(&mut self, stack: usize) {
         if stack != 0 {
-            self.registers[libc::REG_RSP as usize] = stack as i64;
+            self.set(libc::REG_RSP, stack as i64);
         }
+    }
+
+    /// Makes a process that goes on here, with its own stack and with this one's
+    /// memory, and waits for it.
+    fn make_guest(&mut self, stack: usize) {
+        let (number, arguments) = (self.number(), self.arguments());
+        let here = self.register(libc::REG_RSP);
+        self.answer(0);
+        self.go_on_at(stack);
+        // SAFETY: the context is the kernel's and shows what the guest begins with.
+        let answer =
+            unsafe { copies::make_guest(number, arguments, &raw mut *self.context as usize) };
+        self.set(libc::REG_RSP, here);
+        self.answer(answer);
     }
 
     /// Makes the call again where it was made, this time for real. The next
     /// announcement switches dispatching on again.
     fn repeat(&mut self) {
         SELECTOR.store(ALLOW, Ordering::Relaxed);
-        self.registers[libc::REG_RIP as usize] -= INSTRUCTION;
+        self.set(libc::REG_RIP, self.register(libc::REG_RIP) - INSTRUCTION);
     }
 }
 
@@ -136,9 +161,7 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
     }
     // SAFETY: `errno` is always there; the C library sets it from our answer.
     let errno = unsafe { *libc::__errno_location() };
-    handle(&mut Call {
-        registers: &mut context.uc_mcontext.gregs,
-    });
+    handle(&mut Call { context });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
@@ -146,18 +169,20 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
 fn handle(call: &mut Call) {
     let (number, arguments) = (call.number(), call.arguments());
     obstacles::note_call(number, arguments);
+    outlasting::note_call(number, arguments);
     match number {
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
             match copies::wanted(number, arguments) {
-                Some(copy) => {
+                Wanted::Copy(copy) => {
                     let answer = copy.make();
                     call.answer(answer);
                     if answer == 0 {
                         call.go_on_at(copy.stack);
                     }
                 }
-                // It shares our memory: the stack under us is no place for both.
-                None => call.repeat(),
+                Wanted::Guest { stack } => call.make_guest(stack),
+                // The stack under us is no place for both.
+                Wanted::Sharer => call.repeat(),
             }
         }
         _ => {

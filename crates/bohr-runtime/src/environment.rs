@@ -15,6 +15,16 @@ const TRACES: [&[u8]; 3] = [b"BOHR_CONTROL=", b"LD_PRELOAD=", b"LD_BIND_NOW="];
 /// Makes the loader bind all symbols at once: else every run would do it again.
 const BIND_NOW: &CStr = c"LD_BIND_NOW=1";
 
+/// Has threads of OpenMP wait without spinning. They would for a time by the clock, in
+/// code where nothing tells of it: every run would take that long.
+const WAIT_IDLY: &CStr = c"OMP_WAIT_POLICY=passive";
+
+/// Variables by which users say themselves how they wait.
+const WAITING: [&[u8]; 3] = [b"OMP_WAIT_POLICY=", b"KMP_BLOCKTIME=", b"GOMP_SPINCOUNT="];
+
+/// Parts of the names of libraries of OpenMP.
+const OPENMP: [&[u8]; 3] = [b"libomp.so", b"libgomp.so", b"libiomp5.so"];
+
 /// Smallest stack of the main thread.
 const SMALLEST_STACK: usize = 8 << 20;
 /// Largest: an unlimited stack gets this much.
@@ -67,9 +77,17 @@ pub unsafe fn restart_prepared(
         return fixed;
     }
     // SAFETY: as above.
+    let waits = unsafe { strings(variables) }.any(|variable| {
+        let said = |name: &&[u8]| variable.to_bytes().starts_with(name);
+        WAITING.iter().any(said)
+    });
+    let idly = (!waits && uses_openmp()).then_some(WAIT_IDLY.as_ptr());
+    // SAFETY: as above.
     let mut extended: Vec<*const c_char> = unsafe { strings(variables) }
         .map(CStr::as_ptr)
-        .chain([BIND_NOW.as_ptr(), ptr::null()])
+        .chain([BIND_NOW.as_ptr()])
+        .chain(idly)
+        .chain([ptr::null()])
         .collect();
     let path = c"/proc/self/exe".as_ptr() as usize;
     let arguments = [
@@ -82,6 +100,27 @@ pub unsafe fn restart_prepared(
     ];
     // SAFETY: replaces this process, or does nothing.
     unsafe { system::try_call(libc::SYS_execve, arguments) }.map(|_| ())
+}
+
+/// Whether a library of OpenMP is loaded.
+fn uses_openmp() -> bool {
+    unsafe extern "C" fn look(
+        info: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        found: *mut libc::c_void,
+    ) -> i32 {
+        // SAFETY: the loader passes a description, and `uses_openmp` its result.
+        let (name, found) =
+            unsafe { (system::text((*info).dlpi_name), &mut *found.cast::<bool>()) };
+        let name = name.to_bytes();
+        let is_it = |part: &&[u8]| name.windows(part.len()).any(|window| window == *part);
+        *found |= OPENMP.iter().any(is_it);
+        0
+    }
+    let mut found = false;
+    // SAFETY: the callback gets what it is called with.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    found
 }
 
 /// Asks the kernel for addresses that are the same at every start; in force

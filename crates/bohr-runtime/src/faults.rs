@@ -8,7 +8,9 @@ use crate::{
     grant::CALLER,
     hooks::{self, entry},
     objects::OBJECTS,
-    peek, signals, system,
+    peek,
+    signals::frame,
+    system,
     thread::Thread,
     unwind,
     verdict::{self, REPORTING},
@@ -130,7 +132,7 @@ pub unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, contex
     // the engine is in the middle of something, and no handler may begin.
     let unfit = in_runtime && is_below_stack(address);
     // SAFETY: the kernel's arguments are passed on.
-    if !unfit && unsafe { signals::program_handles(signal, info, context) } {
+    if !unfit && unsafe { frame::redirect(signal, info, &mut *context.cast()) } {
         return;
     }
     let mut place = OBJECTS.place(registers.place());

@@ -5,8 +5,11 @@
 use crate::{carrier::CarrierOnly, engine::ENGINE};
 use alloc::{collections::VecDeque, vec::Vec};
 use bohr_event::ThreadPath;
-use bohr_event::inputs::{Input, ThreadInputs};
-use core::cell::RefCell;
+use bohr_event::inputs::{Answer, Input, Question, ThreadInputs};
+use core::{
+    cell::RefCell,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 struct Given {
     thread: ThreadPath,
@@ -15,8 +18,13 @@ struct Given {
 
 static GIVEN: CarrierOnly<RefCell<Vec<Given>>> = CarrierOnly::new(RefCell::new(Vec::new()));
 
+/// Whether anything is given in this run. In no other is anything of the sort looked at.
+#[unsafe(link_section = "bohr_hot")]
+pub static ANY: AtomicBool = AtomicBool::new(false);
+
 /// Sets it for this run.
 pub fn begin(given: Vec<ThreadInputs>) {
+    ANY.store(!given.is_empty(), Ordering::Relaxed);
     let threads = given.into_iter().map(|one| Given {
         thread: one.thread,
         inputs: one.inputs.into(),
@@ -24,8 +32,18 @@ pub fn begin(given: Vec<ThreadInputs>) {
     *GIVEN.borrow_mut() = threads.collect();
 }
 
+/// Whether anything is.
+#[inline]
+pub fn is_any() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
 /// The next answer to the running thread, if it is one that `wanted` makes something of.
 fn next<T>(wanted: impl FnOnce(&Input) -> Option<T>) -> Option<T> {
+    take(wanted, true)
+}
+
+fn take<T>(wanted: impl FnOnce(&Input) -> Option<T>, or_none_at_all: bool) -> Option<T> {
     let mut given = GIVEN.borrow_mut();
     if given.is_empty() {
         return None;
@@ -35,7 +53,8 @@ fn next<T>(wanted: impl FnOnce(&Input) -> Option<T>) -> Option<T> {
     let answer = own.inputs.front().and_then(wanted);
     match answer {
         Some(_) => drop(own.inputs.pop_front()),
-        None => own.inputs.clear(),
+        None if or_none_at_all => own.inputs.clear(),
+        None => {}
     }
     answer
 }
@@ -62,4 +81,21 @@ pub fn random(length: usize) -> Option<Vec<u8>> {
         Input::Random(bytes) if bytes.len() == length => Some(bytes.clone()),
         _ => None,
     })
+}
+
+/// What the system answered, if it was asked this and the answer fits.
+pub fn answer(question: Question, fits: impl FnOnce(&Answer) -> bool) -> Option<Answer> {
+    next(|input| as_asked(input, question).filter(|answer| fits(answer)))
+}
+
+/// The same of a thread that may as well not have got an answer from outside here.
+pub fn answer_if_any(question: Question) -> Option<Answer> {
+    take(|input| as_asked(input, question), false)
+}
+
+fn as_asked(input: &Input, question: Question) -> Option<Answer> {
+    match input {
+        Input::Answer(answer) if answer.question == question => Some(answer.clone()),
+        _ => None,
+    }
 }

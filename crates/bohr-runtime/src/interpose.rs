@@ -5,6 +5,7 @@
 
 use crate::grant::{CALL_SITE, CALLER};
 
+pub mod affinity;
 pub mod asynchronous;
 pub mod barrier;
 pub mod cancel;
@@ -17,8 +18,10 @@ pub mod keys;
 pub mod machine;
 pub mod memory;
 pub mod mutex;
+pub mod named;
 pub mod notification;
 pub mod once;
+pub mod outside;
 pub mod pieces;
 pub mod polling;
 pub mod priority;

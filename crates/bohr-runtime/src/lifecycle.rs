@@ -2,8 +2,8 @@
 
 use crate::{
     addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, engine::ENGINE,
-    environment, faults, hooks, notices, real::real, sanitizers, system, template, thread::Thread,
-    threads, verdict,
+    environment, faults, hooks, notices, real::real, sanitizers, signals::alternate, system,
+    template, thread::Thread, threads, verdict,
 };
 use bohr_event::{
     EventKind, ThreadPath,
@@ -183,6 +183,7 @@ pub fn add_main_thread() {
     thread.stack.set(STARTUP.stack.get());
     thread.reserve.set(addresses::STACK_RESERVE);
     thread.owner_number.set(threads::owner_number());
+    thread.alternate.set(alternate::before_main());
 }
 
 /// What the C library does behind the last of the handlers.

@@ -1,6 +1,8 @@
 //! Signals are virtual: whoever sends one marks it as pending, and a thread that
 //! does not block it runs the handler at its next scheduling point.
 
+pub mod alternate;
+pub mod frame;
 mod queue;
 pub mod signal_file;
 
@@ -18,7 +20,6 @@ use alloc::format;
 use bohr_event::{EventKind, FailureKind};
 use core::{
     cell::{Cell, RefCell},
-    ffi::{c_int, c_void},
     mem::MaybeUninit,
     ptr,
     sync::atomic::{AtomicU64, Ordering},
@@ -56,10 +57,6 @@ const INTERNAL: [i32; 7] = [
 /// There has been a handler of such a signal.
 #[unsafe(link_section = "bohr_hot")]
 static HANDLERS: CarrierOnly<Cell<bool>> = CarrierOnly::new(Cell::new(false));
-
-/// Handlers that run now, one inside the other.
-#[unsafe(link_section = "bohr_hot")]
-static DEPTH: CarrierOnly<Cell<u32>> = CarrierOnly::new(Cell::new(0));
 
 /// The bit of a signal in a set.
 pub fn bit(signal: i32) -> u64 {
@@ -231,21 +228,7 @@ fn handle(thread: &Thread, signal: i32, sent: Sent, place: u64) -> Handled {
         _ => {}
     }
     ENGINE.handling(operation(EventKind::Handle, signal as usize, place));
-    let before = thread.mask.get();
-    let own = match action.sa_flags & libc::SA_NODEFER {
-        0 => bit(signal),
-        _ => 0,
-    };
-    thread.mask.set(before | mask(&action.sa_mask) | own);
-    if action.sa_flags & libc::SA_RESETHAND != 0 {
-        set_action(signal, default_action());
-    }
-    let mut info = information(signal, sent);
-    DEPTH.set(DEPTH.get() + 1);
-    // SAFETY: the program's own handler; there is no interrupted context.
-    unsafe { call(&action, signal, &raw mut info, ptr::null_mut()) };
-    DEPTH.set(DEPTH.get() - 1);
-    thread.mask.set(before);
+    frame::call(thread, &action, signal, information(signal, sent));
     match action.sa_flags & libc::SA_RESTART {
         0 => Handled::Interrupts,
         _ => Handled::Restarts,
@@ -286,38 +269,4 @@ pub fn information(signal: i32, sent: Sent) -> libc::siginfo_t {
 pub fn mask(set: &libc::sigset_t) -> u64 {
     // SAFETY: a set is an array of words; the first holds all 64 signals.
     unsafe { *ptr::from_ref(set).cast::<u64>() }
-}
-
-/// Calls the program's handler with the kernel's arguments.
-///
-/// # Safety
-/// The action must be the program's, and the arguments what its type wants.
-pub unsafe fn call(action: &Action, signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the program passed a function of one of these types.
-    unsafe {
-        if action.sa_flags & libc::SA_SIGINFO != 0 {
-            type Detailed = unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-            core::mem::transmute::<usize, Detailed>(action.sa_sigaction)(signal, info, context);
-        } else {
-            type Plain = unsafe extern "C-unwind" fn(c_int);
-            core::mem::transmute::<usize, Plain>(action.sa_sigaction)(signal);
-        }
-    }
-}
-
-/// Calls the program's handler for a crash, if it has one.
-///
-/// # Safety
-/// The arguments must be what the kernel passed.
-pub unsafe fn program_handles(
-    signal: i32,
-    info: *mut libc::siginfo_t,
-    context: *mut c_void,
-) -> bool {
-    if !is_caught(signal) {
-        return false;
-    }
-    // SAFETY: passes on what the kernel passed.
-    unsafe { call(&action(signal), signal, info, context) };
-    true
 }

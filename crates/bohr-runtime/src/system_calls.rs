@@ -5,6 +5,7 @@
 
 mod accounts;
 pub mod copies;
+mod machine_files;
 mod meetings;
 mod patience;
 mod queues;
@@ -14,7 +15,9 @@ use crate::{
     clock::{CLOCK, timespec},
     descriptors::{self, Kind},
     engine::ENGINE,
-    interpose::{futex::Futex, input_output, machine, pieces::Means, process, random, time},
+    interpose::{
+        affinity, futex::Futex, input_output, machine, pieces::Means, process, random, time,
+    },
     output, system, verdict,
 };
 use core::ffi::c_void;
@@ -76,6 +79,8 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
             None
         }
         _ => signals::answer(number, arguments, place)
+            .or_else(|| affinity::answer(number, arguments))
+            .or_else(|| machine_files::answer(number, arguments))
             .or_else(|| queues::answer(number, arguments, place))
             .or_else(|| patience::answer(number, arguments, place))
             .or_else(|| meetings::answer(number, arguments, place))

@@ -15,7 +15,7 @@ use crate::{
     pool::POOL,
     real,
     server::{Attended, Next, Server},
-    system,
+    streams, system,
     task::{self, Task},
 };
 use alloc::{
@@ -35,6 +35,7 @@ pub fn serve(channel: Channel) {
         .map_err(|error| error.to_string())
         .and_then(|()| Ledger::new().map_err(|error| format!("no shared memory: error {error}")));
     real::find_all();
+    streams::watch();
     OBJECTS.refresh();
     output::note();
     obstacles::note_beginning();

@@ -4,7 +4,8 @@ use crate::{
     baton::Baton,
     buffers::{Queue, StoreBuffer},
     clock::CLOCK,
-    signals::Handled,
+    interpose::affinity,
+    signals::{Handled, alternate::Alternate},
     spin::Spin,
 };
 use bohr_event::{ThreadIndex, ThreadPath};
@@ -141,12 +142,16 @@ pub struct Thread {
     pub signals: Cell<u64>,
     /// Signals that it does not want now.
     pub mask: Cell<u64>,
+    /// Where it wants handlers to run.
+    pub alternate: Cell<Alternate>,
     /// Which handlers end the wait that it is in.
     pub interruptible: Cell<Interruptible>,
     /// A handler has ended it.
     pub interrupted: Cell<bool>,
     /// Whether it goes round in circles.
     pub spin: Spin,
+    /// The processors that it wants to run on, one bit each; never 0.
+    pub processors: Cell<u8>,
     /// What the program calls it, up to the first 0.
     pub name: Cell<[u8; 16]>,
     /// It left by `pthread_exit`, so its stack is not used again.
@@ -218,9 +223,11 @@ impl Thread {
             cancel: Cancel::default(),
             signals: Cell::new(0),
             mask: Cell::new(0),
+            alternate: Cell::new(Alternate::default()),
             interruptible: Cell::new(Interruptible::Never),
             interrupted: Cell::new(false),
             spin: Spin::default(),
+            processors: Cell::new(affinity::ALL),
             name: Cell::new([0; 16]),
             left_early: Cell::new(false),
             buffer: StoreBuffer::new(),

@@ -28,6 +28,21 @@ pub struct Wish {
     pub given: Option<(usize, usize)>,
     /// Nobody will join it.
     pub detached: bool,
+    /// The processors that it is to run on, if not those of its parent.
+    pub processors: Option<u8>,
+}
+
+impl Wish {
+    /// A thread like any other.
+    pub fn new(start: Start, argument: usize) -> Wish {
+        Wish {
+            start: (start, argument),
+            stack: 0,
+            given: None,
+            detached: false,
+            processors: None,
+        }
+    }
 }
 
 /// Creates a thread; gives its handle, or an error number.
@@ -43,6 +58,8 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     let thread = ENGINE.add(path.clone(), heap::region_of(hash(&path)));
     thread.detached.set(wish.detached);
     thread.mask.set(parent.mask.get());
+    let processors = wish.processors.unwrap_or(parent.processors.get());
+    thread.processors.set(processors);
     thread.name.set(machine::name(parent));
     thread.start.set(Some(wish.start));
     let place = entry(wish.start.0 as usize);

@@ -1,6 +1,7 @@
 //! Stacks of failing threads, from the call frame information that every object
 //! carries for exceptions. Only run at the end of a failing run.
 
+use crate::signals::frame;
 use alloc::vec::Vec;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, NativeEndian, Register,
@@ -13,6 +14,27 @@ const DEEPEST: usize = 64;
 const COUNT: usize = 17;
 const STACK: usize = X86_64::RSP.0 as usize;
 const INSTRUCTION: usize = X86_64::RA.0 as usize;
+
+/// Where a signal's context has the registers, by their DWARF numbers.
+const ORDER: [i32; COUNT] = [
+    libc::REG_RAX,
+    libc::REG_RDX,
+    libc::REG_RCX,
+    libc::REG_RBX,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_RBP,
+    libc::REG_RSP,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+    libc::REG_RIP,
+];
 
 /// Registers of a frame, by their DWARF numbers; the last is the program counter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,27 +63,8 @@ impl Registers {
     /// Where a signal interrupted the program.
     pub fn of_signal(context: &libc::ucontext_t) -> Registers {
         let general = &context.uc_mcontext.gregs;
-        let order = [
-            libc::REG_RAX,
-            libc::REG_RDX,
-            libc::REG_RCX,
-            libc::REG_RBX,
-            libc::REG_RSI,
-            libc::REG_RDI,
-            libc::REG_RBP,
-            libc::REG_RSP,
-            libc::REG_R8,
-            libc::REG_R9,
-            libc::REG_R10,
-            libc::REG_R11,
-            libc::REG_R12,
-            libc::REG_R13,
-            libc::REG_R14,
-            libc::REG_R15,
-            libc::REG_RIP,
-        ];
         Registers {
-            values: order.map(|register| general[register as usize] as u64),
+            values: ORDER.map(|register| general[register as usize] as u64),
             interrupted: true,
         }
     }
@@ -99,6 +102,18 @@ impl Registers {
         self.values
     }
 
+    /// Writes them where a signal's context has them.
+    pub fn describe(&self, context: &mut libc::ucontext_t) {
+        for (register, value) in ORDER.into_iter().zip(self.values) {
+            context.uc_mcontext.gregs[register as usize] = value as i64;
+        }
+    }
+
+    /// Down to where the stack is in use.
+    pub fn stack_pointer(&self) -> usize {
+        self.values[STACK] as usize
+    }
+
     /// The program counter.
     pub fn instruction(&self) -> u64 {
         self.values[INSTRUCTION]
@@ -112,18 +127,35 @@ impl Registers {
 }
 
 /// Return addresses from the innermost frame outwards, beginning with the
-/// place of the program counter. Reads no memory outside of `bounds`, the thread's stack.
-pub fn stack(mut registers: Registers, bounds: (usize, usize)) -> Vec<u64> {
+/// place of the program counter. Reads no memory outside of `bounds`, the thread's stacks.
+pub fn stack(mut registers: Registers, bounds: &Bounds) -> Vec<u64> {
     let mut addresses = Vec::new();
     let mut context = UnwindContext::new();
     while addresses.len() < DEEPEST && registers.instruction() != 0 {
         addresses.push(registers.place());
         match caller(&registers, bounds, &mut context) {
-            Some(outer) if outer.values[STACK] > registers.values[STACK] => registers = outer,
+            Some(outer) if is_outwards(&registers, &outer, bounds) => registers = outer,
             _ => break,
         }
     }
     addresses
+}
+
+/// The stacks of a thread, the lowest address and the first behind it: its own, and the
+/// one that its handlers run on.
+pub type Bounds = [(usize, usize); 2];
+
+/// Which stack holds an address.
+fn stack_of(address: usize, bounds: &Bounds) -> Option<usize> {
+    let holds = |&(start, end): &(usize, usize)| (start..end).contains(&address);
+    bounds.iter().position(holds)
+}
+
+/// Whether one frame can be the caller of the other: frames end further up, or on
+/// another stack.
+fn is_outwards(inner: &Registers, outer: &Registers, bounds: &Bounds) -> bool {
+    let [inner, outer] = [inner, outer].map(Registers::stack_pointer);
+    outer > inner || stack_of(inner, bounds) != stack_of(outer, bounds)
 }
 
 type Bytes = EndianSlice<'static, LittleEndian>;
@@ -131,9 +163,18 @@ type Bytes = EndianSlice<'static, LittleEndian>;
 /// One frame outwards.
 fn caller(
     registers: &Registers,
-    bounds: (usize, usize),
+    bounds: &Bounds,
     context: &mut UnwindContext<usize>,
 ) -> Option<Registers> {
+    if frame::is_end(registers.instruction()) {
+        let interrupted = registers.stack_pointer();
+        stack_of(interrupted, bounds)?;
+        // SAFETY: this is where the handler of a fault returns to, on a stack of the
+        // thread, and what it returns with is there.
+        return Some(Registers::of_signal(unsafe {
+            &*(interrupted as *const libc::ucontext_t)
+        }));
+    }
     // A return address may be the first of the next function.
     let address = registers.instruction() - u64::from(!registers.interrupted);
     let tables = Tables::of(address)?;
@@ -173,13 +214,14 @@ fn caller(
     Some(outer)
 }
 
-/// A word of the stack.
-fn read(address: u64, (start, end): (usize, usize)) -> Option<u64> {
+/// A word of a stack.
+fn read(address: u64, bounds: &Bounds) -> Option<u64> {
     let address = address as usize;
-    if address < start || address.checked_add(8)? > end || !address.is_multiple_of(8) {
+    // Stacks end on whole words.
+    if !address.is_multiple_of(8) || stack_of(address, bounds).is_none() {
         return None;
     }
-    // SAFETY: it lies in the thread's stack, which is mapped.
+    // SAFETY: it lies in a stack of the thread, which is mapped.
     Some(unsafe { *(address as *const u64) })
 }
 

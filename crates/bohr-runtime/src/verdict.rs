@@ -246,7 +246,8 @@ fn frames(thread: &Thread, failing: bool) -> Vec<PlaceNumber> {
 
 /// The stack of a thread from these registers on, without the runtime's frames.
 pub fn program_frames(registers: unwind::Registers, thread: &Thread) -> Vec<PlaceNumber> {
-    let addresses = unwind::stack(registers, thread.stack.get());
+    let bounds = [thread.stack.get(), thread.alternate.get().bounds()];
+    let addresses = unwind::stack(registers, &bounds);
     addresses
         .into_iter()
         // The runtime's own frames say nothing about the program.

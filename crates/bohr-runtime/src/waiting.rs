@@ -60,7 +60,8 @@ pub fn outcome(thread: &Thread, operation: Operation, in_vain: bool) -> Operatio
             order: MemoryOrder::Acquire,
             ..operation
         },
-        (false, _) => operation,
+        (false, u64::MAX) => operation,
+        (false, _) => operation.bounded(),
     }
 }
 

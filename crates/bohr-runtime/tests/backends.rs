@@ -77,8 +77,9 @@ fn what_a_template_has_seen_moves_nothing() {
 
 #[test]
 fn real_threads_keep_all_promises() {
-    let programs: [(&str, &[&str]); 5] = [
+    let programs: [(&str, &[&str]); 6] = [
         ("endings.c", &[]),
+        ("handler_stacks.c", &[]),
         ("standard.cpp", &["-std=c++20"]),
         ("standard.rs", &[]),
         ("signals.c", &[]),

@@ -109,6 +109,11 @@ fn jumps_out_of_handlers_and_old_names() {
 }
 
 #[test]
+fn handlers_on_stacks_of_their_own() {
+    Program::compile("handler_stacks.c").always_succeeds(10);
+}
+
+#[test]
 fn stacks_names_and_clocks_of_threads() {
     Program::compile("attributes.c").always_succeeds(10);
 }

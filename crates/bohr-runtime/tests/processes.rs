@@ -88,6 +88,14 @@ fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
 }
 
 #[test]
+fn processes_that_use_the_memory_of_a_run_are_not_the_run() {
+    for report in Program::compile("guests.c").always_succeeds(5) {
+        let detail = report.report.detail.expect("asked for");
+        assert!(detail.notices.contains(&Notice::Process));
+    }
+}
+
+#[test]
 fn a_program_that_becomes_another_ends_with_it_and_says_so() {
     let program = Program::compile("becomes_another.c");
     let runs = job(&Plan::new(Rule::Random), 3);
@@ -99,6 +107,17 @@ fn a_program_that_becomes_another_ends_with_it_and_says_so() {
     }
     let failed = &program.start_with(&["exit 3"]).run(&runs)[0];
     assert_eq!(failed.outcome, Outcome::Exited { code: 3 });
+}
+
+#[test]
+fn what_runs_name_is_their_own() {
+    Program::compile("named.c").always_succeeds(5);
+    let left = std::fs::read_dir("/dev/shm").expect("it is there");
+    let left = left.map(|entry| entry.expect("an entry").file_name());
+    let left: Vec<_> = left
+        .filter(|name| name.to_string_lossy().contains("bohr-test"))
+        .collect();
+    assert_eq!(left, [""; 0]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! from outside, and how it ended.
 
 use bohr_event::ThreadPath;
-use bohr_program::{BlockNumber, FunctionNumber, InstructionNumber};
+use bohr_event::inputs::Input;
+use bohr_program::{BlockNumber, FunctionNumber};
 
 /// One step of a thread through its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,19 +18,6 @@ pub enum Step {
     Land,
 }
 
-/// What a call brought in that cannot be computed again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// The function that calls.
-    pub function: FunctionNumber,
-    /// The calling instruction in it.
-    pub instruction: InstructionNumber,
-    /// What it returned, as 64 bits.
-    pub result: u64,
-    /// What it wrote to where its arguments point, in the order of these.
-    pub written: Vec<Vec<u8>>,
-}
-
 /// What one thread did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
@@ -39,7 +27,7 @@ pub struct Way {
     pub steps: Vec<Step>,
     /// How many of them it surely began; the rest follows if it went on.
     pub certain: usize,
-    /// What came from outside.
+    /// What came from outside, in the order in which it asked.
     pub inputs: Vec<Input>,
 }
 

@@ -4,7 +4,7 @@
 use bohr_explain::{Explanation, Moment};
 
 /// An explanation with nothing but its N-th finding, counted from 1 in the order in
-/// which they are told; its races come behind.
+/// which they are told; its races come behind, and then its lock orders.
 #[must_use]
 pub fn finding(all: &Explanation, number: usize) -> Option<Explanation> {
     findings(all).nth(number.checked_sub(1)?)
@@ -45,6 +45,9 @@ fn findings(all: &Explanation) -> impl Iterator<Item = Explanation> {
     for race in &all.races {
         let pair = [race.first, race.second].map(|event| Moment::at(&all.run, event));
         add(&|part| part.unordered = vec![pair.clone()]);
+    }
+    for cycle in &all.lock_cycles {
+        add(&|part| part.circle = cycle.as_circle(&all.run));
     }
     parts.into_iter()
 }

@@ -16,7 +16,7 @@ pub use unrelated::unrelated;
 use crate::expression::{Expression, Place, Refinement, Side};
 use in_c::{in_c, moment_behind};
 use in_rust::{breakpoint, in_rust};
-use statement::statement_line;
+use statement::room_before;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -127,12 +127,16 @@ fn before_statement(
     line: u32,
     call: &str,
 ) -> Result<Insertion, PatchError> {
-    let at = statement_line(text, line);
-    let at = at.ok_or_else(|| PatchError::NoStatement(format!("{file}:{line}")))?;
-    let statement = text.lines().nth(at as usize - 1).unwrap_or_default();
-    let indent = statement.len() - statement.trim_start().len();
+    let room = room_before(text, line);
+    let room = room.ok_or_else(|| PatchError::NoStatement(format!("{file}:{line}")))?;
+    let statement = text.lines().nth(room.line as usize - 1).unwrap_or_default();
+    let indent = match room.column {
+        0 => statement.len() - statement.trim_start().len(),
+        _ => 0,
+    };
     Ok(Insertion {
-        before: at,
+        before: room.line,
+        column: room.column,
         text: format!("{}{call}", &statement[..indent]),
     })
 }
@@ -222,19 +226,15 @@ fn declarations(
             Language::Cpp => "bohr_break.hpp",
             _ => "bohr_break.h",
         };
-        return Ok(vec![Insertion {
-            before: first_include(text),
-            text: format!("#include \"{header}\""),
-        }]);
+        let include = format!("#include \"{header}\"");
+        return Ok(vec![Insertion::lines(first_include(text), include)]);
     }
     let mut lines = Vec::new();
     for number in numbers {
         lines.push(breakpoint(name, *number, &set[*number]));
     }
-    Ok(vec![Insertion {
-        before: text.lines().count() as u32 + 1,
-        text: lines.join("\n"),
-    }])
+    let end = text.lines().count() as u32 + 1;
+    Ok(vec![Insertion::lines(end, lines.join("\n"))])
 }
 
 /// The line before which the header goes.

@@ -3,6 +3,7 @@
 
 pub mod breakpoints;
 mod bug;
+pub mod input;
 pub mod model;
 mod omission;
 mod progress;
@@ -15,7 +16,7 @@ pub use bohr_explore::signature_tag;
 pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt, stages};
-pub use races::{describe_races, describe_unwatched};
+pub use races::{describe_lock_cycles, describe_races, describe_unwatched};
 pub use relevance::relevant;
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict, note_missing_lines};
@@ -40,7 +41,8 @@ use std::time::Duration;
 /// The program under test and the rules of its runs.
 #[derive(clap::Args)]
 pub struct ProgramArgs {
-    /// File that the program reads as its standard input; it has none otherwise.
+    /// File that the program reads as its standard input, `-` for bohr's own, which is
+    /// read to its end first; it has none otherwise.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Exit code of a good run.
@@ -54,7 +56,8 @@ pub struct ProgramArgs {
     check_output: Option<String>,
     /// Data races: tell those of the runs that are traced, or have every run fail
     /// that has one. Needs a program built with bohr; what libraries that were not
-    /// do to order threads is not seen.
+    /// do to order threads is not seen. Lock orders that can deadlock are told with
+    /// them, and are never failures.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "report")]
     races: RacesArg,
     /// Waits on conditions may end without a signal.
@@ -250,12 +253,7 @@ impl ProgramArgs {
                 .map(|word| word.as_bytes().to_vec())
                 .collect(),
             environment: environment(),
-            input: self
-                .stdin
-                .as_deref()
-                .map(read)
-                .transpose()?
-                .unwrap_or_default(),
+            input: input::standard(self.stdin.as_deref())?,
             given: Vec::new(),
         })
     }

@@ -12,11 +12,11 @@ use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Failure as SeenFailure;
 use bohr_event::{FailureKind, ThreadPath};
-use bohr_explain::{Explanation, explain, explain_race};
+use bohr_explain::{Explanation, Moment, explain, explain_race};
 use bohr_explore::bug_file::{Bug, ThreadLine};
 use bohr_explore::{
-    Atlas, ExploreError, Names, Observed, Trials, Vocabulary, libraries_of, signature_tag,
-    verdict_on, write_whole,
+    Atlas, ExploreError, LockWords, Names, Observed, Trials, Vocabulary, libraries_of,
+    signature_tag, verdict_on, write_whole,
 };
 use bohr_program::Libraries;
 use bohr_report::{Story, printable};
@@ -33,6 +33,9 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use telling::Telling;
+
+/// Lock orders of which stacks are looked at; each takes a few runs.
+const SHOWN_LOCK_CYCLES: usize = 5;
 
 /// Which bug.
 #[derive(clap::Args)]
@@ -141,11 +144,14 @@ pub fn find_out(
         vocabulary: &vocabulary,
         failing,
     };
-    let explanation = match bug.signature.kind {
+    let mut explanation = match bug.signature.kind {
         FailureKind::DataRace => explain_race(run),
         _ => explain(run, failure.as_ref(), &mut probe)?,
     };
     bar.finish_and_clear();
+    let atlas = trials.atlas_mut();
+    let mut words = LockWords::of(atlas);
+    explanation.look_for_lock_cycles(&mut |operation| words.step(atlas, operation));
     Ok(Explained {
         explanation,
         failure,
@@ -173,6 +179,8 @@ fn tell<'t>(
         vocabulary,
     } = explained;
     let named = explanation.named();
+    let orders = explanation.lock_moments(SHOWN_LOCK_CYCLES);
+    let named: Vec<&Moment> = named.into_iter().chain(&orders).collect();
     let blocks = allocations(&explanation.run, &named);
     let stacks = Stacks::of(
         named.into_iter().chain(&blocks),

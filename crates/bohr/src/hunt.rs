@@ -3,8 +3,9 @@
 mod merge;
 
 use crate::control::{
-    ProgramArgs, ScheduleArgs, at_least_one, budget_bar, describe_bug, describe_races,
-    describe_unwatched, duration, interruption, note_missing_lines, show_hunt, signature_tag,
+    ProgramArgs, ScheduleArgs, at_least_one, budget_bar, describe_bug, describe_lock_cycles,
+    describe_races, describe_unwatched, duration, interruption, note_missing_lines, show_hunt,
+    signature_tag,
 };
 use crate::dump;
 use crate::outcome::{Failure, Outcome};
@@ -215,6 +216,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "stacks": first.map(|found| &found.bug.threads),
         "trouble": result.trouble.as_ref().map(ToString::to_string),
         "races": result.races,
+        "lock_cycles": result.lock_cycles,
         "events_unwatched": result.unwatched,
         "bug_file": files.first(),
         "bugs": result.findings.iter().zip(files).map(|(found, file)| json!({
@@ -236,6 +238,9 @@ fn tell(result: &HuntResult, files: &[PathBuf], interrupted: bool) {
     };
     let others = result.races.iter().filter(|race| !is_bug(race));
     print!("{}", describe_races(others));
+    let bugs = || result.findings.iter().map(|finding| &finding.bug);
+    let others = { result.lock_cycles.iter() }.filter(|cycle| !bugs().any(|bug| cycle.is_of(bug)));
+    print!("{}", describe_lock_cycles(others));
     let figures = &result.statistics;
     let end = match (result.findings.is_empty(), result.complete, interrupted) {
         (false, ..) => "",

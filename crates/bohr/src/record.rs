@@ -10,11 +10,10 @@ use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::Invocation;
 use bohr_explore::record::{Recorded, Recorder, Spent};
 use bohr_explore::{ExploreError, Voice, find_program, write_whole};
-use bohr_log::{DecodeError, End, LogKind, ThreadLog, choices};
+use bohr_log::{DecodeError, End, LogKind, choices};
 use bohr_program::Program;
 use serde_json::json;
 use std::ffi::OsString;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -262,11 +261,7 @@ impl Args {
             invocation: Invocation {
                 arguments: arguments.collect(),
                 environment: environment(),
-                input: match &self.stdin {
-                    Some(path) if path.as_os_str() == "-" => own_input()?,
-                    Some(path) => crate::control::read(path)?,
-                    None => Vec::new(),
-                },
+                input: crate::control::input::standard(self.stdin.as_deref())?,
                 given: Vec::new(),
             },
             good_exit: self.expect_exit,
@@ -275,23 +270,6 @@ impl Args {
         };
         Ok((recorder, model::load(&paths.model)?))
     }
-}
-
-/// All that bohr itself is given.
-fn own_input() -> Result<Vec<u8>, Failure> {
-    let mut input = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut input);
-    read.map_err(|source| ExploreError::File {
-        path: "-".into(),
-        source,
-    })?;
-    Ok(input)
-}
-
-/// Bytes that all threads have written.
-fn log_bytes(recorded: &Recorded) -> u64 {
-    let threads = recorded.recording.threads.iter();
-    threads.map(ThreadLog::bytes).sum()
 }
 
 fn as_json(kept: &Kept, native: Option<Spent>, output: &Path) -> serde_json::Value {
@@ -304,7 +282,8 @@ fn as_json(kept: &Kept, native: Option<Spent>, output: &Path) -> serde_json::Val
         "native_processor_seconds": native.map(|spent| spent.processor.as_secs_f64()),
         "recorded_seconds": kept.recorded.spent.time.as_secs_f64(),
         "recorded_processor_seconds": kept.recorded.spent.processor.as_secs_f64(),
-        "log_bytes": log_bytes(&kept.recorded),
+        "log_bytes": recording.bytes(),
+        "input_bytes": recording.input_bytes(),
         "branches": kept.branches,
         "threads": recording.threads.len(),
         "end": describe_end(&recording.end),
@@ -325,7 +304,7 @@ fn describe(kept: &Kept, output: &Path) -> String {
         "{}{runs}; {branches}{} threads in {} bytes: {}",
         describe_end(&recording.end),
         recording.threads.len(),
-        log_bytes(&kept.recorded),
+        recording.bytes(),
         output.display()
     )
 }

@@ -3,14 +3,14 @@
 mod gdb;
 
 use crate::control::{
-    at_least_one, bar, describe_bug, describe_races, interruption, load_bug, same_build,
-    signature_tag, subject_of_bug,
+    at_least_one, bar, describe_bug, describe_lock_cycles, describe_races, interruption, load_bug,
+    same_build, signature_tag, subject_of_bug,
 };
 use crate::outcome::Outcome;
 use bohr_event::control::Backend;
 use bohr_explore::bug_file::{self, Bug, Races};
 use bohr_explore::replay::{Adaptation, Replays, Reproduction, adapt, once, replay};
-use bohr_explore::{ExploreError, Subject, ToldRace, write_whole};
+use bohr_explore::{Closer, ExploreError, Subject, write_whole};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,7 +56,8 @@ pub struct Args {
     /// Stop where it fails and start gdb there, with every thread of the program.
     #[arg(long, conflicts_with_all = ["times", "fresh", "adapt", "json"])]
     gdb: bool,
-    /// Tell the data races of the run, too, each access with its stack.
+    /// Tell the data races of the run, too, and its lock orders that can deadlock, with
+    /// their stacks.
     #[arg(long, conflicts_with_all = ["adapt", "gdb"])]
     races: bool,
     /// Make one more run and tell a hash of all its events: equal for both back
@@ -90,9 +91,9 @@ pub fn run(args: &Args) -> Outcome {
     bar.finish_and_clear();
     let replays = replays?;
     let all = replays.reproduced == args.times;
-    let races = match args.races {
+    let closer = match args.races {
         true => races(&subject, &bug, &go_on)?,
-        false => Vec::new(),
+        false => Closer::default(),
     };
     let events = match args.hash_events {
         true => Some(once(&subject, &bug, &go_on)?.event_hash),
@@ -100,35 +101,32 @@ pub fn run(args: &Args) -> Outcome {
     };
     let events = events.map(|hash| format!("{hash:016x}"));
     match args.json {
-        true => println!("{}", as_json(&bug, &replays, &races, events)),
+        true => println!("{}", as_json(&bug, &replays, &closer, events)),
         false => {
             tell(&bug, &replays);
             if let Some(hash) = events {
                 println!("events {hash}");
             }
-            print!("{}", describe_races(&races));
+            print!("{}", describe_races(&closer.races));
+            print!("{}", describe_lock_cycles(&closer.lock_cycles));
         }
     }
     Ok(ExitCode::from(u8::from(!all)))
 }
 
-/// The data races of the bug's run, whether they count or not.
-fn races(
-    subject: &Subject,
-    bug: &Bug,
-    go_on: &dyn Fn() -> bool,
-) -> Result<Vec<ToldRace>, ExploreError> {
+/// The data races and lock orders of the bug's run, whether they count or not.
+fn races(subject: &Subject, bug: &Bug, go_on: &dyn Fn() -> bool) -> Result<Closer, ExploreError> {
     let mut subject = subject.clone();
     if subject.oracle.races == Races::Ignored {
         subject.oracle.races = Races::Reported;
     }
-    Ok(once(&subject, bug, go_on)?.closer.races)
+    Ok(once(&subject, bug, go_on)?.closer)
 }
 
 fn as_json(
     bug: &Bug,
     replays: &Replays,
-    races: &[ToldRace],
+    closer: &Closer,
     events: Option<String>,
 ) -> serde_json::Value {
     json!({
@@ -142,7 +140,8 @@ fn as_json(
         "switches": bug.best_schedule().switches(),
         "first_other_run": replays.first_other.as_ref().map(|other| other.0),
         "divergence": replays.first_other.as_ref().map(|other| in_words(&other.1)),
-        "races": races,
+        "races": closer.races,
+        "lock_cycles": closer.lock_cycles,
         "event_hash": events,
     })
 }

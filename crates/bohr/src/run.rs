@@ -4,15 +4,15 @@ mod native;
 
 use crate::control::breakpoints::{self, Finder};
 use crate::control::{
-    OmissionArgs, ProgramArgs, ScheduleArgs, describe_races, describe_unwatched, describe_verdict,
-    interruption, signature_tag,
+    OmissionArgs, ProgramArgs, ScheduleArgs, describe_lock_cycles, describe_races,
+    describe_unwatched, describe_verdict, interruption, signature_tag,
 };
 use crate::outcome::Outcome;
 use crate::trace;
 use bohr_event::breakpoint::Counts;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output};
 use bohr_explore::bug_file::Races;
-use bohr_explore::{Ran, ToldRace, Verdict, Voice, judge, look_closer};
+use bohr_explore::{Closer, Ran, Verdict, Voice, judge, look_closer};
 use bohr_schedule::read_report;
 use bohr_trigger::Expression;
 use serde_json::json;
@@ -112,17 +112,16 @@ pub fn run(args: &Args) -> Outcome {
         subject.run_once(&mut server, job, &go_on)
     };
     let closer = look_closer(&report, true, &mut atlas, &mut again)?;
-    let races = closer.races;
     let learnt = report.detail.as_ref().map(|detail| &detail.learnt[..]);
     let counts: Vec<Counts> = learnt.and_then(read_report).unwrap_or_default();
     let counted: Vec<(&Expression, &Counts)> = expressions.iter().zip(&counts).collect();
     if let Some(verdict) = &mut verdict {
-        verdict.threads.splice(0..0, closer.block);
+        verdict.threads.splice(0..0, closer.block.clone());
     }
     if args.json {
         println!(
             "{}",
-            as_json(args, &report, verdict.as_ref(), &races, &counted)
+            as_json(args, &report, verdict.as_ref(), &closer, &counted)
         );
     }
     eprintln!(
@@ -146,7 +145,8 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(verdict) = &verdict {
         eprintln!("bohr: {}", describe_verdict(verdict));
     }
-    eprint!("{}", describe_races(&races));
+    eprint!("{}", describe_races(&closer.races));
+    eprint!("{}", describe_lock_cycles(&closer.lock_cycles));
     Ok(ExitCode::from(u8::from(verdict.is_some())))
 }
 
@@ -154,7 +154,7 @@ fn as_json(
     args: &Args,
     report: &Ran,
     verdict: Option<&Verdict>,
-    races: &[ToldRace],
+    closer: &Closer,
     counted: &[(&Expression, &Counts)],
 ) -> serde_json::Value {
     let counted = counted.iter();
@@ -175,7 +175,8 @@ fn as_json(
         "switches": report.switches,
         "schedule": format!("{:016x}", report.hash),
         "notices": notices.map(ToString::to_string).collect::<Vec<_>>(),
-        "races": races,
+        "races": closer.races,
+        "lock_cycles": closer.lock_cycles,
         "trace_file": args.trace,
         "breakpoints": counted.map(|(expression, counts)| breakpoints::as_json(expression, counts)).collect::<Vec<_>>(),
     })

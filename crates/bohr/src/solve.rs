@@ -207,7 +207,8 @@ impl Diagnosis for SolveError {
             | SolveError::Unsolved
             | SolveError::NotConfirmed { .. } => "try `bohr solve --by execution`",
             SolveError::NoSchedule { .. } => {
-                "what the program reads from outside was not recorded: see that it reads the same"
+                "mapped files, folders and what poll, select and epoll say are not in the log: \
+                 see that the program is told the same"
             }
         };
         Some(help.into())

@@ -175,6 +175,59 @@ fn told_of(program: &str) -> (Value, Vec<String>) {
     (told, names)
 }
 
+/// What is found of this program, told with these words, by kind and names.
+fn found_of(program: &str, words: &[&str]) -> Vec<(String, Vec<String>)> {
+    let folder = Folder::empty();
+    folder.build(program, &[]);
+    let hunt = [&["hunt", "--", "./program"], words].concat();
+    folder.bohr(&hunt).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let findings = told["findings"].as_array().unwrap().iter();
+    let found = findings.map(|finding| {
+        let moments = finding["moments"].as_array().unwrap().iter();
+        let mut names: Vec<String> = moments.map(|moment| text(&moment["object"])).collect();
+        names.sort();
+        names.dedup();
+        (text(&finding["kind"]), names)
+    });
+    found.collect()
+}
+
+#[test]
+fn what_is_locked_beside_the_bug_is_not_blamed() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let update = found_of("beside_innocents", &[]);
+    assert_eq!(update, [("atomicity".to_string(), names(&["hits"]))]);
+    let locks = found_of("beside_innocents", &["locks"]);
+    assert_eq!(locks, [("deadlock".to_string(), names(&["one", "other"]))]);
+}
+
+#[test]
+fn sarif_has_the_races_beside_the_verdict() {
+    let folder = Folder::empty();
+    folder.build("beside_innocents", &[]);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let words = ["explain", "program.bohr", "--sarif", "told.sarif"];
+    folder.bohr(&words).expect(0);
+    let told = std::fs::read(folder.path("told.sarif")).unwrap();
+    let told: Value = serde_json::from_slice(&told).unwrap();
+    let results = told["runs"][0]["results"].as_array().unwrap().iter();
+    let warnings = results.filter(|result| result["level"] == json!("warning"));
+    let texts = warnings.map(|result| result["message"]["text"].as_str().unwrap());
+    let texts: Vec<&str> = texts.collect();
+    let is_race = |text: &&str| text.contains("nothing orders") && text.contains("hits");
+    assert!(texts.iter().any(is_race), "{texts:?}");
+}
+
+#[test]
+fn a_signal_that_wakes_another_was_not_missed() {
+    let found = found_of("wrong_waiter", &[]);
+    let missed = found.iter().find(|(kind, _)| kind == "missed-notification");
+    assert_eq!(missed, None, "{found:?}");
+}
+
 #[test]
 fn semaphores_close_a_circle() {
     let (told, mut names) = told_of("permits");

@@ -2,8 +2,9 @@
 
 use crate::controlled;
 
-use controlled::Folder;
+use controlled::{Ended, Folder};
 use serde_json::json;
+use std::process::Stdio;
 
 /// Strategies that reach a bug which needs one preemption.
 const STRATEGIES: [&str; 8] = [
@@ -138,6 +139,65 @@ fn one_seed_is_one_run() {
     }
     let orders = ["hello\none\ntwo\n", "hello\ntwo\none\n"].map(String::from);
     assert_eq!(seen, orders.into());
+}
+
+#[test]
+fn the_input_of_bohr_is_passed_on_if_asked_for() {
+    let folder = Folder::with("order", &[]);
+    std::fs::write(folder.path("input"), "hello\n").unwrap();
+    let run = |words: &[&str], input: Option<&str>| {
+        let all = [&["run", "--seed", "1"], words, &["--", "./program"]].concat();
+        let input = input.map_or_else(Stdio::null, |name| {
+            Stdio::from(std::fs::File::open(folder.path(name)).unwrap())
+        });
+        let output = folder.command(&all).stdin(input).output().unwrap();
+        Ended { output }.expect(0)
+    };
+    let told = "with `--stdin -` it gets what bohr is given";
+    let passed_on = run(&["--stdin", "-"], Some("input"));
+    assert!(passed_on.text().starts_with("hello\n") && !passed_on.messages().contains(told));
+    let not_asked = run(&[], Some("input"));
+    assert!(!not_asked.text().contains("hello") && not_asked.messages().contains(told));
+    assert!(!run(&[], None).messages().contains(told));
+}
+
+/// Two runs at once would find the file of each other, and fail.
+#[test]
+fn runs_that_leave_something_behind_are_made_one_at_a_time() {
+    let folder = Folder::with("keeps_file", &[]);
+    for strategy in ["random", "bounded"] {
+        let words = [
+            "hunt",
+            "--strategy",
+            strategy,
+            "--runs",
+            "1000",
+            "--jobs",
+            "4",
+        ];
+        let hunt = folder.bohr(&[&words[..], &["--", "./program"]].concat());
+        let told = hunt.expect(0).messages();
+        assert!(told.contains("they are made one at a time"), "{told}");
+    }
+}
+
+/// Threads of OpenMP wait for work for a fifth of a second by the clock, unless they
+/// are told otherwise.
+#[test]
+fn threads_of_openmp_do_not_spin() {
+    let folder = Folder::empty();
+    folder.build("greatest", &["-fopenmp"]);
+    folder
+        .bohr(&["hunt", "--runs", "2000", "--", "./program"])
+        .expect(1);
+    folder
+        .bohr(&["replay", "program.bohr", "--times", "50"])
+        .expect(0);
+    let simplified = folder
+        .bohr(&["simplify", "program.bohr", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(simplified["preemptive_after"], json!(1), "{simplified}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod inspect;
 mod interruption;
 mod killed;
 mod litmus;
+mod lock_order;
 mod native_breakpoints;
 mod observed_sharing;
 mod omissions;

@@ -140,6 +140,22 @@ fn libraries_order_too() {
 }
 
 #[test]
+fn whoever_hears_of_a_descriptor_knows_what_was_done_before() {
+    let folder = Folder::empty();
+    folder.build("registered", &[]);
+    let words = [
+        "hunt",
+        "--races",
+        "fail",
+        "--runs",
+        "300",
+        "--",
+        "./program",
+    ];
+    folder.bohr(&words).expect(0);
+}
+
+#[test]
 fn accesses_that_are_not_seen_cannot_race() {
     let folder = Folder::with("unordered", &[]);
     let words = ["hunt", "--races", "fail", "--", "./program", "relaxed"];

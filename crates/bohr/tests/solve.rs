@@ -3,6 +3,11 @@
 use crate::controlled;
 
 use controlled::Folder;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 /// Records until the program fails.
 fn record(folder: &Folder, log: &str) {
@@ -45,6 +50,142 @@ fn time_and_chance_are_those_of_the_recorded_run() {
         let solved = solve(&folder);
         assert_eq!(solved["kind"], "assertion", "{log}: {solved}");
     }
+}
+
+/// Writes a number into a pipe that has a name, for everybody who opens it.
+fn say(pipe: &std::path::Path, number: &str) -> (Arc<AtomicBool>, JoinHandle<()>) {
+    let over = Arc::new(AtomicBool::new(false));
+    let (path, text, is_over) = (pipe.to_path_buf(), number.to_owned(), Arc::clone(&over));
+    let speaker = std::thread::spawn(move || {
+        while !is_over.load(Ordering::Relaxed) {
+            let mut pipe = std::fs::OpenOptions::new().write(true).open(&path);
+            // Whoever listened may be gone.
+            let _ = pipe.as_mut().map(|pipe| pipe.write_all(text.as_bytes()));
+            drop(pipe);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+    (over, speaker)
+}
+
+/// What was read is in the log: at solving time nobody writes to the pipe, and the
+/// file is gone.
+#[test]
+fn what_was_read_need_not_be_there_any_more() {
+    let folder = Folder::empty();
+    folder.build("heard", &[]);
+    let (pipe, table) = (folder.path("pipe"), folder.path("table"));
+    for log in ["path", "path+sync", "order"] {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("a pipe");
+        let (over, speaker) = say(&pipe, "6");
+        std::fs::write(&table, "3\n4\n5\n6\n7\n8\n9\n10\n").expect("a table");
+        let until_failure = ["--json", "--until-failure", "--runs", "300", "--"];
+        let words = [&["record", "--log", log], &until_failure[..]].concat();
+        let words = [&words[..], &["./program", "pipe", "table"]].concat();
+        let told = folder.bohr(&words).expect(1).json();
+        over.store(true, Ordering::Relaxed);
+        drop(std::fs::File::options().read(true).write(true).open(&pipe));
+        speaker.join().expect("it ends");
+        std::fs::remove_file(&pipe).expect("a pipe");
+        std::fs::remove_file(&table).expect("a table");
+        // The two opened, what they said, and their ends.
+        let bytes = told["input_bytes"].as_u64().expect("a number");
+        assert!((8 * 20..8 * 40).contains(&bytes), "{told}");
+        assert_eq!(solve(&folder)["kind"], "assertion", "{log}");
+        if log == "path" {
+            for by in ["execution", "order", "validate"] {
+                assert_eq!(solve_and_replay(&folder, by)["kind"], "assertion");
+            }
+            without_what_was_read(&folder);
+        }
+    }
+}
+
+/// A log that lacks what was read does not lead there.
+fn without_what_was_read(folder: &Folder) {
+    change(folder, |recording| {
+        for log in &mut recording.threads {
+            log.inputs.truncate(1);
+        }
+    });
+    let words = ["solve", "-o", "changed.bohr", "changed.log"];
+    let refused = folder.bohr(&words).expect(2);
+    assert!(refused.messages().contains("no schedule"), "{refused}");
+    let refused = folder.bohr(&["solve", "--by", "order", "changed.log"]);
+    let refused = refused.expect(2);
+    let place = "open, of which the log does not tell the result";
+    assert!(refused.messages().contains(place), "{refused}");
+    assert!(refused.messages().contains("heard.c"), "{refused}");
+}
+
+/// What comes by streams, clocks and chance is known to the constraints; what another
+/// process said is not what it would say now.
+#[test]
+fn every_way_to_read_a_stream_is_recorded() {
+    let folder = Folder::empty();
+    folder.build("asked", &[]);
+    let file = folder.path("file");
+    let until_failure = ["record", "--until-failure", "--runs", "300", "--"];
+    let program = ["./program", "file", "date +%N"];
+    for words in [&program[..2], &program[..]] {
+        std::fs::write(&file, "hello\nabcdef5\n").expect("a file");
+        folder.bohr(&[&until_failure[..], words].concat()).expect(1);
+        std::fs::remove_file(&file).expect("a file");
+        assert_eq!(solve(&folder)["kind"], "assertion");
+        if words.len() == 2 {
+            solve_and_replay(&folder, "order");
+            solve_and_replay(&folder, "validate");
+        }
+    }
+    let refused = folder.bohr(&["solve", "--by", "order", "program.log"]);
+    let refused = refused.expect(2);
+    assert!(refused.messages().contains("popen"), "{refused}");
+}
+
+/// A server that is gone at solving time, and a file; what threads send each other is
+/// not from outside.
+#[test]
+fn connections_of_a_recorded_run_are_made_again_in_appearance() {
+    let folder = Folder::empty();
+    folder.build("connected", &["-D_FORTIFY_SOURCE=2", "-O2"]);
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("an address").port().to_string();
+    let over = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&over);
+    let answering = std::thread::spawn(move || {
+        for connection in server.incoming() {
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut connection = connection.expect("a connection");
+            let mut question = [0];
+            // Whoever asked may be gone.
+            let _ = connection.read_exact(&mut question);
+            let _ = connection.write_all(b"40");
+        }
+    });
+    std::fs::write(folder.path("file"), "x".repeat(0b1010_0110)).expect("a file");
+    let until_failure = ["record", "--until-failure", "--runs", "300", "--json"];
+    let words = [&until_failure[..], &["--", "./program", &port, "file"]].concat();
+    let told = folder.bohr(&words).expect(1).json();
+    assert_eq!(told["end"], "signal 6 in thread 0", "{told}");
+    over.store(true, Ordering::Relaxed);
+    drop(TcpStream::connect(format!("127.0.0.1:{port}")));
+    answering.join().expect("it ends");
+    std::fs::remove_file(folder.path("file")).expect("a file");
+    assert_eq!(solve(&folder)["kind"], "assertion");
+}
+
+/// Who reads nothing writes nothing down.
+#[test]
+fn programs_that_read_nothing_have_no_more_to_write() {
+    let folder = Folder::empty();
+    folder.build("sums", &["-O1"]);
+    let words = ["record", "--json", "--", "./program", "10"];
+    let told = folder.bohr(&words).expect(0).json();
+    // Where `main` begins.
+    assert_eq!(told["input_bytes"], 8, "{told}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `cargo xtask museum races`: hunts every fixed twin with data races as
-//! failures. A twin is ordered by what its language and libraries offer, so an
-//! alarm is either a twin that is not fixed or an order that bohr has not seen.
+//! failures, and looks at its lock orders. A twin is ordered by what its language and
+//! libraries offer, so an alarm is either a twin that is not fixed or an order that bohr
+//! has not seen.
 
 use super::chosen;
 use super::hunt::build_bohr;
@@ -48,5 +49,11 @@ fn silent_runs(exhibit: &Exhibit, bohr: &Path, seconds: u32) -> Result<u64, Stri
     };
     let arguments = &exhibit.manifest.arguments.small;
     let report = hunting.run(bohr, &twin, arguments).map_err(told)?;
-    judge_twin(&report).map(|()| report.runs)
+    judge_twin(&report)?;
+    match report.lock_cycles.len() {
+        0 => Ok(report.runs),
+        count => Err(format!(
+            "the fixed twin has {count} lock orders that can deadlock"
+        )),
+    }
 }

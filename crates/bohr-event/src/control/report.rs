@@ -167,11 +167,13 @@ pub enum Notice {
     SharedFile = 8,
     /// The program was refused memory that the system would have given it.
     HeapLimit = 9,
+    /// The program writes files, or takes names or ports, that its other runs see.
+    Outlasting = 10,
 }
 
 impl Notice {
     /// Every notice, by its number.
-    pub const ALL: [Notice; 10] = [
+    pub const ALL: [Notice; 11] = [
         Notice::RandomAddresses,
         Notice::Process,
         Notice::OutsideInput,
@@ -182,6 +184,7 @@ impl Notice {
         Notice::HiddenThread,
         Notice::SharedFile,
         Notice::HeapLimit,
+        Notice::Outlasting,
     ];
 }
 
@@ -197,6 +200,10 @@ impl fmt::Display for Notice {
             Notice::EarlyThread => "a thread was started before control began",
             Notice::HiddenThread => "a library starts threads of its own, which run uncontrolled",
             Notice::SharedFile => "a file that was opened for writing is shared by all runs",
+            Notice::Outlasting => {
+                "the program writes files, or takes names or ports, that its other runs see: \
+                 they are made one at a time, and meet what earlier ones have left"
+            }
             Notice::HeapLimit => {
                 "the program was refused memory: under control malloc gives at most 2 GiB at once, \
                  and 4 GiB to a thread"

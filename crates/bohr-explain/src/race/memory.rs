@@ -1,7 +1,7 @@
 //! What is remembered of eight bytes of memory: the last write of each, and the
 //! reads since.
 
-use super::clock::Clock;
+use crate::happens_before::Clock;
 use bohr_event::ThreadIndex;
 
 /// An access.

@@ -1,7 +1,7 @@
 //! Races of small executions, and agreement with the definition.
 
 use super::*;
-use bohr_event::Operation;
+use bohr_event::{Operation, ThreadIndex};
 use proptest::prelude::*;
 
 fn step(thread: u32, kind: EventKind, object: u64, order: MemoryOrder) -> Step {

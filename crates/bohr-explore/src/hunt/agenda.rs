@@ -13,7 +13,7 @@ use super::{Hunt, lock};
 use crate::strategy_name::StrategyName;
 use crate::verdict::Verdict;
 use bohr_event::ThreadPath;
-use bohr_event::control::Step;
+use bohr_event::control::{Notice, Step};
 use bohr_schedule::Plan;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -65,6 +65,13 @@ struct Book {
     record: Record,
     over: bool,
     complete: bool,
+    /// Batches that are being worked on.
+    in_work: u64,
+    /// Whether that may be several: not before a run has told what it does, and not if
+    /// runs see what others do.
+    side_by_side: bool,
+    /// Runs see what others do.
+    seen_by_others: bool,
 }
 
 impl<'a> Agenda<'a> {
@@ -82,6 +89,9 @@ impl<'a> Agenda<'a> {
                 record: Record::default(),
                 over: false,
                 complete: false,
+                in_work: 0,
+                side_by_side: false,
+                seen_by_others: false,
             }),
             moved: Condvar::new(),
             end: AtomicU64::new(u64::MAX),
@@ -113,9 +123,14 @@ impl<'a> Agenda<'a> {
                 return None;
             }
             let (number, left) = (book.next_batch, most - book.next_run);
-            match book.source.next(number, left) {
+            let next = match book.side_by_side || book.in_work == 0 {
+                true => book.source.next(number, left),
+                false => Next::Later,
+            };
+            match next {
                 Next::Ready(runs, strategy, plan) => {
                     let first = book.next_run;
+                    book.in_work += 1;
                     book.next_run += runs;
                     book.next_batch += 1;
                     return Some(Batch {
@@ -137,6 +152,13 @@ impl<'a> Agenda<'a> {
             let waited = self.moved.wait_timeout(book, SLICE);
             book = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Takes in what a run has told of itself.
+    pub fn hear(&self, notices: &[Notice]) {
+        let mut book = lock(&self.book);
+        book.seen_by_others |= notices.contains(&Notice::Outlasting);
+        book.side_by_side = !book.seen_by_others;
     }
 
     /// Takes in the lesson of a batch; returns how many pairs are known now.
@@ -162,6 +184,7 @@ impl<'a> Agenda<'a> {
     /// Takes in what came of a batch.
     pub fn finish(&self, number: u64, finished: Finished) {
         let mut book = lock(&self.book);
+        book.in_work -= 1;
         book.finished.insert(number, finished);
         book.put_on_record(self.hunt.keep_going);
         drop(book);

@@ -4,6 +4,7 @@ use super::Budget;
 use crate::bug_file::Bug;
 use crate::distinct::Distinct;
 use crate::knowledge::Knowledge;
+use crate::lock_order::ToldLockCycle;
 use crate::race::ToldRace;
 use bohr_event::Place;
 use bohr_event::control::{ForkPoint, Notice, Obstacle};
@@ -91,6 +92,8 @@ pub(super) struct Finished {
     pub notices: BTreeSet<Notice>,
     /// Data races of its lesson.
     pub races: Vec<ToldRace>,
+    /// Its lock orders that can deadlock.
+    pub lock_cycles: Vec<ToldLockCycle>,
     /// Most events of a good run that were not looked at for races, where a race
     /// is a failure.
     pub unwatched: u64,
@@ -114,6 +117,8 @@ pub(super) struct Record {
     pub notices: BTreeSet<Notice>,
     /// By their places; the first of each.
     pub races: BTreeMap<Vec<Place>, ToldRace>,
+    /// The first of each.
+    pub lock_cycles: Vec<ToldLockCycle>,
     /// As in [`Finished`].
     pub unwatched: u64,
     /// Why runs begin at `main`.
@@ -135,6 +140,12 @@ impl Record {
         self.unwatched = self.unwatched.max(finished.unwatched);
         for race in finished.races {
             self.races.entry(race.places.clone()).or_insert(race);
+        }
+        for cycle in finished.lock_cycles {
+            let mut known = self.lock_cycles.iter();
+            if known.all(|known| known.lines() != cycle.lines()) {
+                self.lock_cycles.push(cycle);
+            }
         }
         match finished.point {
             Some(ForkPoint::Main(obstacle)) => self.obstacle = self.obstacle.or(obstacle),

@@ -6,13 +6,16 @@ use super::progress::Finished;
 use crate::atlas::Atlas;
 use crate::bug_file::{Bug, Races};
 use crate::error::ExploreError;
+use crate::lock_order;
 use crate::race;
 use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge;
-use bohr_event::control::{Checkpoints, Detailing, Job};
+use bohr_event::control::{Checkpoints, Detailing, Job, Probes};
+use bohr_explain::LockCycle;
 use bohr_schedule::Plan;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Events of a run that teach something; the rest of a long run is more of the same.
@@ -61,6 +64,7 @@ impl<'a> Worker<'a> {
                 subject,
                 agenda,
                 atlas: subject.atlas(&server),
+                unclear: Vec::new(),
             },
             server,
         })
@@ -92,7 +96,9 @@ impl<'a> Worker<'a> {
             stride: self.hunt.shard.count,
             ..self.desk.subject.job(&self.plan(batch))
         };
-        self.do_job(batch, self.lesson(job.clone()), finished)?;
+        let lesson = self.lesson(job.clone());
+        self.do_job(batch, lesson.clone(), finished)?;
+        self.look_closer(batch, lesson, finished)?;
         if finished.hashes.is_empty() {
             return Err(ExploreError::NoReport);
         }
@@ -140,11 +146,46 @@ impl<'a> Worker<'a> {
             },
             ..self.desk.subject.job(&self.plan(batch))
         };
-        let job = match batch.lesson {
-            true => self.lesson(job),
-            false => job,
+        if !batch.lesson {
+            return self.do_job(batch, job, finished);
+        }
+        let lesson = self.lesson(job);
+        self.do_job(batch, lesson.clone(), finished)?;
+        self.look_closer(batch, lesson, finished)
+    }
+
+    /// Makes a lesson once more for the stacks of its lock orders, if it has any that can
+    /// deadlock: of locks that a library takes, the place alone says nothing.
+    fn look_closer(
+        &mut self,
+        batch: &Batch,
+        lesson: Job,
+        finished: &mut Finished,
+    ) -> Result<(), ExploreError> {
+        let cycles = std::mem::take(&mut self.desk.unclear);
+        if cycles.is_empty() {
+            return Ok(());
+        }
+        let events: BTreeSet<u64> = lock_order::events(&cycles).collect();
+        let events: Vec<u64> = events.into_iter().collect();
+        let probes = Probes {
+            events: events.clone(),
+            ..Probes::default()
         };
-        self.do_job(batch, job, finished)
+        let job = Job {
+            probes,
+            checkpoints: Checkpoints::Never,
+            ..lesson
+        };
+        let agenda = self.agenda;
+        let go_on = || agenda.wants(batch.runs.start);
+        let run = self.desk.subject.run_once(&mut self.server, job, &go_on)?;
+        let probed = run.detail.as_ref().map(|detail| &detail.probed.events);
+        let frames = probed.into_iter().flatten();
+        let frames = frames.map(|sighting| sighting.frames.clone());
+        let stacks = events.into_iter().zip(frames).collect();
+        finished.lock_cycles = lock_order::tell(&cycles, &run, &mut self.desk.atlas, &stacks);
+        Ok(())
     }
 
     fn do_job(
@@ -190,6 +231,8 @@ struct Desk<'a> {
     subject: &'a Subject,
     agenda: &'a Agenda<'a>,
     atlas: Atlas,
+    /// Lock orders of the last lesson that can deadlock, to be looked at more closely.
+    unclear: Vec<LockCycle>,
 }
 
 impl Desk<'_> {
@@ -209,6 +252,7 @@ impl Desk<'_> {
         finished.events += report.events;
         finished.rewound += u64::from(report.rewound);
         if let Some(detail) = &report.detail {
+            self.agenda.hear(&detail.notices);
             finished.notices.extend(&detail.notices);
             finished.learnt.clone_from(&detail.learnt);
             if self.subject.oracle.needs_events() {
@@ -225,6 +269,9 @@ impl Desk<'_> {
             }
             if self.subject.oracle.races == Races::Reported {
                 finished.races = race::tell(report, &mut self.atlas);
+            }
+            if self.subject.oracle.races != Races::Ignored {
+                self.unclear = lock_order::found(report, &mut self.atlas);
             }
         }
         if let Some(verdict) = judge(report, &self.subject.oracle, &mut self.atlas) {

@@ -92,6 +92,7 @@ pub fn story(moments: Vec<Told>, word: &str) -> Story {
         windows: Vec::new(),
         orders: Vec::new(),
         races: Vec::new(),
+        lock_cycles: Vec::new(),
         unexamined: 0,
         columns: Columns::default(),
         events: 0,

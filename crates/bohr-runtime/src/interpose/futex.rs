@@ -7,8 +7,11 @@ use crate::{
     control,
     engine::{ENGINE, Woken, operation},
     interpose::{condition, mutex},
-    system,
-    system_calls::{self, copies},
+    outlasting, system,
+    system_calls::{
+        self,
+        copies::{self, Wanted},
+    },
     thread::{Interruptible, Wait},
     waiting::read_word,
 };
@@ -219,12 +222,18 @@ interpose! {
                 Some(0)
             }
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
-                let copy = copies::wanted(number, arguments).filter(|copy| copy.stack == 0);
-                copy.map(|copy| copy.make())
+                match copies::wanted(number, arguments) {
+                    Wanted::Copy(copy) if copy.stack == 0 => Some(copy.make()),
+                    // On another stack there is no frame of this call to return to.
+                    _ => None,
+                }
             }
             _ => polling::answer(number, arguments, place)
                 .or_else(|| system_calls::answer(number, arguments, place)),
         };
+        if answer.is_none() && control::is_on() {
+            outlasting::note_call(number, arguments);
+        }
         // SAFETY: passes on what the program passed.
         answered(answer.unwrap_or_else(|| unsafe { system::call(number, arguments) }))
     }

@@ -3,6 +3,7 @@
 
 use super::{
     caller, cancel, interpose,
+    outside::{accept as given_connection, read_pieces, tell_address},
     pieces::{self, Means},
     random,
 };
@@ -11,7 +12,7 @@ use crate::{
     descriptors::{self, Kind},
     dispatch,
     engine::{ENGINE, Woken, operation},
-    output,
+    output, outside,
     real::real,
     signals::{self, signal_file},
     thread::{Interruptible, Wait},
@@ -96,7 +97,7 @@ pub(super) fn handle_broken_pipe(place: u64) {
     }
 }
 
-pub(super) fn fail(error: i32) -> isize {
+pub fn fail(error: i32) -> isize {
     // SAFETY: `errno` is always there.
     unsafe { *libc::__errno_location() = error };
     -1
@@ -165,6 +166,10 @@ pub unsafe fn vector_in_pieces(
 
 interpose! {
     fn read(descriptor: i32, buffer: *mut c_void, length: usize) -> isize {
+        // SAFETY: the program's buffer.
+        if let Some(given) = unsafe { outside::read_into(descriptor, buffer, length) } {
+            return given;
+        }
         if control::is_on() && descriptors::kind(descriptor) == Kind::Chance {
             // SAFETY: the program wants the bytes there.
             unsafe { random::fill(buffer, length) };
@@ -178,6 +183,9 @@ interpose! {
 
     fn write(descriptor: i32, buffer: *const c_void, length: usize) -> isize {
         let place = caller();
+        if outside::goes_nowhere(descriptor) {
+            return length as isize;
+        }
         // SAFETY: the program's buffer.
         let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), Means::Write, place) };
         if let Some(answer) = whole {
@@ -196,6 +204,10 @@ interpose! {
     }
 
     fn readv(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
+        // SAFETY: the program's pieces.
+        if let Some(given) = unsafe { read_pieces(descriptor, pieces, count) } {
+            return given;
+        }
         let read = real!(fn readv(i32, *const libc::iovec, i32) -> isize);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { read(descriptor, pieces, count) };
@@ -205,6 +217,10 @@ interpose! {
     fn writev(descriptor: i32, pieces: *const libc::iovec, count: i32) -> isize {
         let place = caller();
         let vector = (pieces, usize::try_from(count).unwrap_or(0));
+        if outside::goes_nowhere(descriptor) {
+            // SAFETY: the program's pieces.
+            return unsafe { pieces::length(vector.0, vector.1) } as isize;
+        }
         // SAFETY: the program's pieces.
         let whole = unsafe { vector_in_pieces(descriptor, vector, Means::Write, place) };
         if let Some(answer) = whole {
@@ -219,6 +235,10 @@ interpose! {
     }
 
     fn recv(descriptor: i32, buffer: *mut c_void, length: usize, flags: i32) -> isize {
+        // SAFETY: the program's buffer.
+        if let Some(given) = unsafe { outside::read_into(descriptor, buffer, length) } {
+            return given;
+        }
         let (place, means) = (caller(), Means::Receive(flags));
         // SAFETY: the program's buffer.
         let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), means, place) };
@@ -239,6 +259,16 @@ interpose! {
         address: *mut c_void,
         address_length: *mut u32,
     ) -> isize {
+        let piece = libc::iovec {
+            iov_base: buffer,
+            iov_len: length,
+        };
+        // SAFETY: the program's buffer, and room for an address or nothing.
+        if let Some((returned, answer, read)) = unsafe { outside::read(descriptor, &[piece]) } {
+            // SAFETY: as above.
+            unsafe { tell_address(address, address_length, &answer.bytes[read..]) };
+            return returned;
+        }
         let place = caller();
         if address.is_null() {
             let means = Means::Receive(flags);
@@ -255,6 +285,17 @@ interpose! {
     }
 
     fn recvmsg(descriptor: i32, message: *mut libc::msghdr, flags: i32) -> isize {
+        // SAFETY: the program's message, of which nothing is told but the bytes.
+        unsafe {
+            let message = &mut *message;
+            let count = i32::try_from(message.msg_iovlen).unwrap_or(0);
+            if let Some(given) = read_pieces(descriptor, message.msg_iov, count) {
+                message.msg_namelen = 0;
+                message.msg_controllen = 0;
+                message.msg_flags = 0;
+                return given;
+            }
+        }
         let (place, means) = (caller(), Means::Receive(flags));
         // SAFETY: the program's message.
         let whole = unsafe { in_pieces(descriptor, &mut *message, means, place) };
@@ -269,6 +310,9 @@ interpose! {
 
     fn send(descriptor: i32, buffer: *const c_void, length: usize, flags: i32) -> isize {
         let (place, means) = (caller(), Means::Send(flags));
+        if outside::goes_nowhere(descriptor) {
+            return length as isize;
+        }
         // SAFETY: the program's buffer.
         let whole = unsafe { buffer_in_pieces(descriptor, (buffer, length), means, place) };
         if let Some(answer) = whole {
@@ -289,6 +333,9 @@ interpose! {
         address_length: u32,
     ) -> isize {
         let place = caller();
+        if outside::goes_nowhere(descriptor) {
+            return length as isize;
+        }
         let mut piece = libc::iovec {
             iov_base: core::ptr::null_mut(),
             iov_len: 0,
@@ -309,6 +356,10 @@ interpose! {
 
     fn sendmsg(descriptor: i32, message: *const libc::msghdr, flags: i32) -> isize {
         let (place, means) = (caller(), Means::Send(flags));
+        if outside::goes_nowhere(descriptor) {
+            // SAFETY: the program's pieces.
+            return unsafe { pieces::length((*message).msg_iov, (*message).msg_iovlen) } as isize;
+        }
         // SAFETY: the program's message, of which the copy has all the pieces.
         let whole = unsafe { in_pieces(descriptor, &mut { *message }, means, place) };
         if let Some(answer) = whole {
@@ -321,17 +372,25 @@ interpose! {
     }
 
     fn accept(descriptor: i32, address: *mut c_void, length: *mut u32) -> i32 {
+        // SAFETY: room for an address, or nothing.
+        if let Some(given) = unsafe { given_connection(descriptor, address, length) } {
+            return given;
+        }
         let accept = real!(fn accept(i32, *mut c_void, *mut u32) -> i32);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { accept(descriptor, address, length) };
-        transfer(descriptor, Way::In, true, caller(), make)
+        accepted(transfer(descriptor, Way::In, true, caller(), make))
     }
 
     fn accept4(descriptor: i32, address: *mut c_void, length: *mut u32, flags: i32) -> i32 {
+        // SAFETY: room for an address, or nothing.
+        if let Some(given) = unsafe { given_connection(descriptor, address, length) } {
+            return given;
+        }
         let accept = real!(fn accept4(i32, *mut c_void, *mut u32, i32) -> i32);
         // SAFETY: passes on what the program passed.
         let make = || unsafe { accept(descriptor, address, length, flags) };
-        transfer(descriptor, Way::In, true, caller(), make)
+        accepted(transfer(descriptor, Way::In, true, caller(), make))
     }
 
     fn pipe(ends: *mut i32) -> i32 {
@@ -376,6 +435,7 @@ interpose! {
 
     fn close(descriptor: i32) -> i32 {
         descriptors::set_internal(descriptor, false);
+        descriptors::set_stand_in(descriptor, false);
         if control::is_on() {
             signal_file::forget(descriptor);
             if let Some(timer) = timers::of_descriptor(descriptor) {
@@ -389,6 +449,7 @@ interpose! {
 
     fn dup2(old: i32, new: i32) -> i32 {
         descriptors::set_internal(new, descriptors::is_internal(old));
+        descriptors::set_stand_in(new, descriptors::is_stand_in(old));
         let copy = real!(fn dup2(i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
         dispatch::directly(|| unsafe { copy(old, new) })
@@ -397,11 +458,22 @@ interpose! {
 
 /// Both ends belong to the program.
 unsafe fn made(result: i32, ends: *const i32) {
-    if result == 0 && control::is_on() {
+    let count = if result == 0 { 2 } else { 0 };
+    for end in 0..count {
         // SAFETY: the call has written two descriptors.
-        unsafe {
-            descriptors::set_internal(*ends, true);
-            descriptors::set_internal(*ends.add(1), true);
+        let end = unsafe { *ends.add(end) };
+        outside::is_own(end);
+        if control::is_on() {
+            descriptors::set_internal(end, true);
         }
     }
+}
+
+/// A connection that was really made while others are given is the program's with
+/// itself.
+fn accepted(descriptor: i32) -> i32 {
+    if outside::is_given() {
+        outside::is_own(descriptor);
+    }
+    descriptor
 }

@@ -1,13 +1,11 @@
 //! What a program sees of the machine: the same everywhere, so that a schedule
 //! from one machine fits on another.
 
-use super::interpose;
+use super::{affinity::PROCESSORS, interpose};
 use crate::{control, engine::ENGINE, real::real, thread::Thread};
 use bohr_event::ThreadIndex;
-use core::ffi::{c_long, c_void};
+use core::ffi::c_long;
 
-/// Processors that the program sees.
-const PROCESSORS: usize = 4;
 /// Process number that the program sees; threads have the numbers behind it.
 pub const PROCESS: i32 = 4200;
 
@@ -25,27 +23,6 @@ pub fn numbered(number: i32) -> Option<ThreadIndex> {
         }
     });
     found
-}
-
-/// The processor that the running thread seems to be on.
-fn processor() -> u32 {
-    ENGINE.current().index.0 % PROCESSORS as u32
-}
-
-/// Answers `getcpu`.
-///
-/// # Safety
-/// Both are null or room for a number.
-pub unsafe fn tell_processor(processor: *mut u32, node: *mut u32) {
-    // SAFETY: the caller answers for both.
-    unsafe {
-        if let Some(processor) = processor.as_mut() {
-            *processor = self::processor();
-        }
-        if let Some(node) = node.as_mut() {
-            *node = 0;
-        }
-    }
 }
 
 /// As much of a name as the kernel keeps.
@@ -67,18 +44,6 @@ pub fn name(thread: &Thread) -> [u8; 16] {
         [0, ..] => padded(unsafe { crate::system::text(program_invocation_short_name) }.to_bytes()),
         name => name,
     }
-}
-
-unsafe fn write_mask(size: usize, mask: *mut u8) -> i32 {
-    if size * 8 < PROCESSORS || mask.is_null() {
-        return libc::EINVAL;
-    }
-    // SAFETY: the program wants that many bytes there.
-    unsafe {
-        core::ptr::write_bytes(mask, 0, size);
-        *mask = (1 << PROCESSORS) - 1;
-    }
-    0
 }
 
 interpose! {
@@ -105,15 +70,6 @@ interpose! {
         PROCESS - 1
     }
 
-    fn sched_getcpu() -> i32 {
-        if !control::is_on() {
-            let get = real!(fn sched_getcpu() -> i32);
-            // SAFETY: passes on the call.
-            return unsafe { get() };
-        }
-        processor() as i32
-    }
-
     fn get_nprocs() -> i32 {
         PROCESSORS as i32
     }
@@ -129,51 +85,6 @@ interpose! {
         let get = real!(fn sysconf(i32) -> c_long);
         // SAFETY: passes on what the program passed.
         unsafe { get(name) }
-    }
-
-    fn sched_getaffinity(process: i32, size: usize, mask: *mut u8) -> i32 {
-        if !control::is_on() {
-            let get = real!(fn sched_getaffinity(i32, usize, *mut u8) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { get(process, size, mask) };
-        }
-        // SAFETY: the program wants the mask there.
-        match unsafe { write_mask(size, mask) } {
-            0 => 0,
-            error => {
-                // SAFETY: `errno` is always there.
-                unsafe { *libc::__errno_location() = error };
-                -1
-            }
-        }
-    }
-
-    fn sched_setaffinity(process: i32, size: usize, mask: *const c_void) -> i32 {
-        if !control::is_on() {
-            let set = real!(fn sched_setaffinity(i32, usize, *const c_void) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { set(process, size, mask) };
-        }
-        0
-    }
-
-    fn pthread_getaffinity_np(thread: libc::pthread_t, size: usize, mask: *mut u8) -> i32 {
-        if !control::is_on() {
-            let get = real!(fn pthread_getaffinity_np(libc::pthread_t, usize, *mut u8) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { get(thread, size, mask) };
-        }
-        // SAFETY: the program wants the mask there.
-        unsafe { write_mask(size, mask) }
-    }
-
-    fn pthread_setaffinity_np(thread: libc::pthread_t, size: usize, mask: *const c_void) -> i32 {
-        if !control::is_on() {
-            let set = real!(fn pthread_setaffinity_np(libc::pthread_t, usize, *const c_void) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { set(thread, size, mask) };
-        }
-        0
     }
 
     fn pthread_setname_np(thread: libc::pthread_t, name: *const libc::c_char) -> i32 {
@@ -209,17 +120,6 @@ interpose! {
         }
         // SAFETY: the program has that much room there.
         unsafe { room.copy_from_nonoverlapping(name.as_ptr(), name.len()) };
-        0
-    }
-
-    fn getcpu(processor: *mut u32, node: *mut u32) -> i32 {
-        if !control::is_on() {
-            let get = real!(fn getcpu(*mut u32, *mut u32) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { get(processor, node) };
-        }
-        // SAFETY: the program wants the numbers there, if anywhere.
-        unsafe { tell_processor(processor, node) };
         0
     }
 

@@ -57,9 +57,7 @@ impl Event {
 /// A thread that nobody joins.
 pub fn detached(start: Start, argument: usize) -> Wish {
     Wish {
-        start: (start, argument),
-        stack: 0,
-        given: None,
         detached: true,
+        ..Wish::new(start, argument)
     }
 }

@@ -33,6 +33,13 @@ fn of_any(place: u64) -> Operation {
     Operation::on_streams(EventKind::Receive, OBJECTS.place(place))
 }
 
+/// What a thread did before it had somebody wait for a descriptor, that one knows.
+fn note_registration(operation: i32, place: u64) {
+    if operation != libc::EPOLL_CTL_DEL {
+        ENGINE.step(Operation::on_streams(EventKind::Send, OBJECTS.place(place)));
+    }
+}
+
 /// What a call answers that the handler of a signal has ended.
 const INTERRUPTED: isize = -(libc::EINTR as isize);
 
@@ -184,6 +191,10 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
                     select_until(first as i32, sets, span(fifth as *const _), place)
                 })
             }
+            libc::SYS_epoll_ctl => {
+                note_registration(second as i32, place);
+                return None;
+            }
             libc::SYS_epoll_wait => epoll(milliseconds(fourth as i32)),
             libc::SYS_epoll_pwait => {
                 masked(fifth as *const _, || epoll(milliseconds(fourth as i32)))
@@ -195,6 +206,15 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
 }
 
 interpose! {
+    fn epoll_ctl(epoll: i32, operation: i32, descriptor: i32, event: *mut c_void) -> i32 {
+        if control::is_on() {
+            note_registration(operation, caller());
+        }
+        let change = real!(fn epoll_ctl(i32, i32, i32, *mut c_void) -> i32);
+        // SAFETY: passes on what the program passed.
+        dispatch::directly(|| unsafe { change(epoll, operation, descriptor, event) })
+    }
+
     fn poll(entries: *mut libc::pollfd, count: u64, timeout: i32) -> i32 {
         if !control::is_on() {
             let poll = real!(fn poll(*mut libc::pollfd, u64, i32) -> i32);

@@ -71,7 +71,8 @@ fn lock(word: usize, deadline: u64, place: u64) -> isize {
 }
 
 fn try_lock(word: usize, place: u64) -> isize {
-    ENGINE.step(operation(EventKind::Acquire, word, place));
+    let acquire = operation(EventKind::Acquire, word, place);
+    ENGINE.attempt(acquire, Wait::PriorityLock(word));
     match owner(word) {
         0 => {
             take(word);

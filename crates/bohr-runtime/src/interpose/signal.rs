@@ -5,10 +5,9 @@ use crate::{
     control,
     engine::{ENGINE, operation},
     real::real,
-    signals::{self, Action, Sent},
+    signals::{self, Action, Sent, alternate},
 };
 use bohr_event::EventKind;
-use core::ffi::c_void;
 
 fn fail(error: i32) -> i32 {
     // SAFETY: `errno` is always there.
@@ -255,15 +254,10 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { set(stack, old) };
         }
-        // Handlers run on the stack of the thread, or on the runtime's own.
-        // SAFETY: the program wants the old one there, if anywhere.
-        if let Some(old) = unsafe { old.as_mut() } {
-            *old = libc::stack_t {
-                ss_sp: core::ptr::null_mut::<c_void>(),
-                ss_flags: libc::SS_DISABLE,
-                ss_size: 0,
-            };
+        // SAFETY: the program's descriptions, if any.
+        match unsafe { alternate::change(stack, old) } {
+            0 => 0,
+            error => fail(error),
         }
-        0
     }
 }

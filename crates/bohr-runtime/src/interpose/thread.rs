@@ -1,6 +1,6 @@
 //! `pthread_create` and what belongs to it.
 
-use super::{caller, interpose};
+use super::{affinity, caller, interpose};
 use crate::{
     clock::CLOCK,
     control,
@@ -21,12 +21,7 @@ unsafe fn wish(
     start: Start,
     argument: *mut c_void,
 ) -> Wish {
-    let mut wish = Wish {
-        start: (start, argument as usize),
-        stack: 0,
-        given: None,
-        detached: false,
-    };
+    let mut wish = Wish::new(start, argument as usize);
     if !attributes.is_null() {
         let mut detached = 0;
         let (mut start, mut length) = (core::ptr::null_mut(), 0);
@@ -35,6 +30,7 @@ unsafe fn wish(
             pthread_attr_getdetachstate(attributes, &mut detached);
             libc::pthread_attr_getstacksize(attributes, &mut wish.stack);
             libc::pthread_attr_getstack(attributes, &mut start, &mut length);
+            wish.processors = affinity::of_attributes(attributes);
         }
         wish.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // Attributes without a stack have one that ends at address 0.

@@ -46,13 +46,7 @@ interpose! {
         // SAFETY: an int is returned in the lower half of the register that a
         // pointer is returned in, and `thrd_join` looks at no more.
         let start = unsafe { core::mem::transmute::<ThreadStart, Start>(start) };
-        let wish = threads::Wish {
-            start: (start, argument as usize),
-            stack: 0,
-            given: None,
-            detached: false,
-        };
-        match threads::create(wish, caller()) {
+        match threads::create(threads::Wish::new(start, argument as usize), caller()) {
             Ok(created) => {
                 // SAFETY: the program wants the handle there.
                 unsafe { *handle = created };

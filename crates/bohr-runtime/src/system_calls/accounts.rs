@@ -1,7 +1,7 @@
 //! What the kernel keeps accounts of: time that was used, memory, load. The
 //! answers are those of a machine on which nothing else happens, in virtual time.
 
-use crate::{clock::CLOCK, interpose::machine, system};
+use crate::{clock::CLOCK, system};
 
 /// Nanoseconds of a tick of `times`.
 const TICK: u64 = 10_000_000;
@@ -9,17 +9,13 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Answers a call; `None` if it is none of these.
 pub fn answer(number: i64, arguments: [usize; 6]) -> Option<isize> {
-    let [first, second, ..] = arguments;
+    let [first, ..] = arguments;
     // SAFETY: the program passes room for what it asks for, or nothing.
     unsafe {
         match number {
             libc::SYS_times => Some(times((first as *mut libc::tms).as_mut())),
             libc::SYS_getrusage => Some(usage(number, arguments)),
             libc::SYS_sysinfo => Some(information(number, arguments)),
-            libc::SYS_getcpu => {
-                machine::tell_processor(first as *mut u32, second as *mut u32);
-                Some(0)
-            }
             _ => None,
         }
     }

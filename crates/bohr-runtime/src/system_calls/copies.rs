@@ -4,6 +4,7 @@
 
 use crate::{control, notices, system};
 use bohr_event::control::Notice;
+use core::arch::naked_asm;
 
 /// Words of `struct clone_args` that are known here.
 const WORDS: usize = 11;
@@ -18,6 +19,21 @@ pub struct ProcessCopy {
     pub stack: usize,
 }
 
+/// A process that is wanted.
+pub enum Wanted {
+    /// A copy of this one.
+    Copy(ProcessCopy),
+    /// One that uses our memory on a stack of its own, while its parent waits for it to
+    /// end or to become another program.
+    Guest {
+        /// Where its stack ends.
+        stack: usize,
+    },
+    /// A thread, or a process that uses our memory beside us: nothing that the runtime
+    /// could be in between of.
+    Sharer,
+}
+
 /// What the kernel is to be asked. The stack is left as it is: the copy comes back
 /// through our own frames, and changes to its stack from there.
 enum Call {
@@ -25,9 +41,8 @@ enum Call {
     Described([u64; WORDS], usize),
 }
 
-/// The copy that a call makes; `None` if it makes a thread, or a process that shares
-/// our memory until it becomes another program: those go on where the call was made.
-pub fn wanted(number: i64, arguments: [usize; 6]) -> Option<ProcessCopy> {
+/// What a call makes.
+pub fn wanted(number: i64, arguments: [usize; 6]) -> Wanted {
     let (flags, copy) = match number {
         libc::SYS_clone => {
             let [flags, stack, rest @ ..] = arguments;
@@ -35,16 +50,77 @@ pub fn wanted(number: i64, arguments: [usize; 6]) -> Option<ProcessCopy> {
             let call = Call::Plain([flags, 0, parent, child, storage, sixth]);
             (flags as u64, ProcessCopy { call, stack })
         }
-        libc::SYS_clone3 => described(arguments[0], arguments[1])?,
+        libc::SYS_clone3 => match described(arguments[0], arguments[1]) {
+            Some(described) => described,
+            None => return Wanted::Sharer,
+        },
         // `vfork`, too: its child would run our frames.
         _ => (0, plain()),
     };
-    let shares = flags & libc::CLONE_VM as u64 != 0;
-    notices::note(match flags & libc::CLONE_THREAD as u64 {
-        0 => Notice::Process,
-        _ => Notice::HiddenThread,
+    let has = |flag: i32| flags & flag as u64 != 0;
+    notices::note(match has(libc::CLONE_THREAD) {
+        false => Notice::Process,
+        true => Notice::HiddenThread,
     });
-    (!shares).then_some(copy)
+    match (has(libc::CLONE_VM), has(libc::CLONE_VFORK), copy.stack) {
+        (false, ..) => Wanted::Copy(copy),
+        (true, true, 0) => Wanted::Copy(plain()),
+        (true, true, stack) => Wanted::Guest { stack },
+        (true, false, _) => Wanted::Sharer,
+    }
+}
+
+/// Makes a guest, which goes on at `context` while this process waits, and runs
+/// uncontrolled as long as it uses our memory; the kernel's answer to the parent.
+///
+/// # Safety
+/// The call must be one that makes a guest, and the context what the kernel has put on
+/// the stack at the signal that announced it.
+pub unsafe fn make_guest(number: i64, arguments: [usize; 6], context: usize) -> isize {
+    let [first, second, third, fourth, fifth, _] = arguments;
+    let pause = control::pause();
+    // SAFETY: the child leaves our frames with its first instruction.
+    let answer = unsafe {
+        clone_guest(
+            first,
+            second,
+            third,
+            fourth,
+            fifth,
+            context,
+            number as usize,
+        )
+    };
+    pause.end();
+    answer
+}
+
+/// The system call `number`; a child returns from the signal whose context this is.
+#[unsafe(naked)]
+unsafe extern "C" fn clone_guest(
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+    context: usize,
+    number: usize,
+) -> isize {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rax, [rsp + 8]",
+        "mov r10, rcx",
+        "syscall",
+        "test rax, rax",
+        "jz 2f",
+        "ret",
+        "2:",
+        "mov rsp, r9",
+        "mov eax, 15", // rt_sigreturn
+        "syscall",
+        "ud2",
+        ".cfi_endproc",
+    )
 }
 
 fn plain() -> ProcessCopy {

@@ -1,9 +1,10 @@
 //! Masks and handlers of signals, as the C library changes them behind other
-//! names: `siglongjmp`, `sighold`, `sigset`, `siginterrupt`, `swapcontext`.
+//! names: `siglongjmp`, `sighold`, `sigset`, `siginterrupt`, `swapcontext`; and the
+//! stack that handlers run on.
 
 use crate::{
     interpose::signal,
-    signals::{self, Action},
+    signals::{self, Action, alternate},
 };
 
 /// `struct sigaction` of the kernel.
@@ -32,6 +33,11 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
             let answer =
                 unsafe { change_action(first as i32, second as *const _, third as *mut _) };
             Some(answer)
+        }
+        libc::SYS_sigaltstack => {
+            // SAFETY: null, or descriptions of the caller.
+            let error = unsafe { alternate::change(first as *const _, second as *mut _) };
+            Some(-(error as isize))
         }
         _ => None,
     }

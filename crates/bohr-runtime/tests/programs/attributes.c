@@ -1,12 +1,16 @@
-// What a thread is given and called: a stack of the program's own, a name, and
-// the clock by which somebody waits for its end.
+// What a thread is given and called: a stack of the program's own, a name, processors,
+// and the clock by which somebody waits for its end.
 #define _GNU_SOURCE
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static char memory[1 << 18] __attribute__((aligned(4096)));
 
@@ -44,6 +48,60 @@ static void *name_yourself(void *unused) {
     return unused;
 }
 
+static cpu_set_t only(int processor) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    return set;
+}
+
+static void *stays(void *place) {
+    long wanted = (long)place;
+    unsigned seen;
+    cpu_set_t set;
+    assert(sched_getcpu() == wanted && getcpu(&seen, NULL) == 0 && seen == wanted);
+    assert(pthread_getaffinity_np(pthread_self(), sizeof set, &set) == 0);
+    assert(CPU_COUNT(&set) == 1 && CPU_ISSET(wanted, &set));
+    assert(syscall(SYS_sched_getaffinity, 0, sizeof set, &set) > 0 && CPU_ISSET(wanted, &set));
+    return NULL;
+}
+
+static int lines_that_begin(const char *path, const char *word) {
+    char line[4096];
+    int found = 0;
+    FILE *file = fopen(path, "r");
+    assert(file);
+    while (fgets(line, sizeof line, file)) found += strncmp(line, word, strlen(word)) == 0;
+    fclose(file);
+    return found;
+}
+
+static void processors(void) {
+    int number = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    assert(lines_that_begin("/proc/cpuinfo", "processor") == number);
+    pthread_attr_t attributes;
+    pthread_t threads[2];
+    cpu_set_t set, none;
+    CPU_ZERO(&none);
+    pthread_attr_init(&attributes);
+    for (int each = 0; each < 2; each++) {
+        set = only(each);
+        assert(pthread_attr_setaffinity_np(&attributes, sizeof set, &set) == 0);
+        pthread_create(&threads[each], &attributes, stays, (void *)(long)each);
+    }
+    for (int each = 0; each < 2; each++) pthread_join(threads[each], NULL);
+    assert(sched_getaffinity(0, sizeof set, &set) == 0);
+    assert(CPU_COUNT(&set) == number);
+    assert(sched_setaffinity(0, sizeof none, &none) == -1 && errno == EINVAL);
+    assert(sched_setaffinity(99999, sizeof set, &set) == -1 && errno == ESRCH);
+    set = only(1);
+    assert(sched_setaffinity(gettid(), sizeof set, &set) == 0);
+    stays((void *)1);
+    // Threads begin where their parent is.
+    pthread_create(&threads[0], NULL, stays, (void *)1);
+    pthread_join(threads[0], NULL);
+}
+
 int main(void) {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -68,5 +126,6 @@ int main(void) {
         assert(pthread_clockjoin_np(thread, NULL, CLOCK_REALTIME, &time) == 0);
     }
     assert(pthread_getname_np(pthread_self(), name, sizeof name) == 0 && !strcmp(name, "parent"));
+    processors();
     return 0;
 }

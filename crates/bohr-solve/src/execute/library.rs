@@ -3,11 +3,9 @@
 use super::thread::Thread;
 use super::{End, Halt, Step, World, not_modelled};
 use crate::datum::Datum;
-use crate::path::Input;
 use crate::term::{Operator, Scalar};
 use bohr_event::MemoryOrder;
 use bohr_program::Call;
-use bohr_program::external::{self, ArgumentIndex, Use};
 
 /// Functions that tell the world something, or wait, and change nothing here.
 const SILENT: &[&str] = &[
@@ -36,6 +34,8 @@ const SILENT: &[&str] = &[
     "__fprintf_chk",
     "srand",
     "fclose",
+    "close",
+    "shutdown",
     "pthread_setname_np",
     "pthread_detach",
     "dprintf",
@@ -51,26 +51,15 @@ impl<'p> Thread<'p> {
         arguments: &[Datum],
         call: &'p Call,
     ) -> Step<Datum> {
-        let input = self.recorded();
-        let result = self.known_function(world, name, arguments, input.as_ref())?;
-        if input.is_some() {
-            self.inputs.pop_front();
+        if let Some(result) = self.known_function(world, name, arguments)? {
+            return Ok(result);
         }
-        match (result, input) {
-            (Some(result), _) => Ok(result),
-            (None, Some(input)) => self.take_over(world, name, arguments, call, &input),
-            (None, None) => not_modelled(format!(
+        match self.about_outside(world, name, arguments, call)? {
+            Some(result) => Ok(result),
+            None => not_modelled(format!(
                 "the function {name}, of which the log tells no result"
             )),
         }
-    }
-
-    /// What was recorded of the call that is executing.
-    fn recorded(&self) -> Option<Input> {
-        let spot = self.spot();
-        let first = self.inputs.front()?;
-        let same = first.function == spot.function && first.instruction == spot.instruction;
-        same.then(|| first.clone())
     }
 
     fn known_function(
@@ -78,9 +67,8 @@ impl<'p> Thread<'p> {
         world: &mut dyn World,
         name: &str,
         arguments: &[Datum],
-        input: Option<&Input>,
     ) -> Step<Option<Datum>> {
-        if let Some(result) = self.about_threads(world, name, arguments, input)? {
+        if let Some(result) = self.about_threads(world, name, arguments)? {
             return Ok(Some(result));
         }
         if let Some(result) = self.about_memory(world, name, arguments)? {
@@ -109,7 +97,7 @@ impl<'p> Thread<'p> {
                         .into(),
                 ))
             }
-            _ if SILENT.contains(&name) => Ok(Some(input.map_or(0, |input| input.result).into())),
+            _ if SILENT.contains(&name) => Ok(Some(0u64.into())),
             _ => Ok(None),
         }
     }
@@ -170,42 +158,6 @@ impl<'p> Thread<'p> {
             done?;
         }
         Ok(new.into())
-    }
-
-    /// A function that is not modelled did what the log says.
-    fn take_over(
-        &mut self,
-        world: &mut dyn World,
-        name: &str,
-        arguments: &[Datum],
-        call: &'p Call,
-        input: &Input,
-    ) -> Step<Datum> {
-        let known = external::find(name);
-        let written = known.map(|known| {
-            let all = (0..arguments.len() as u8).map(ArgumentIndex);
-            all.filter(|index| known.argument(*index).contains(Use::WRITES))
-                .collect::<Vec<_>>()
-        });
-        let written = written.unwrap_or_default();
-        if written.len() < input.written.len() {
-            return not_modelled(format!("what {name} writes where"));
-        }
-        for (index, bytes) in written.iter().zip(&input.written) {
-            let to = arguments[usize::from(index.0)].scalar();
-            world.begin(self.moment(MemoryOrder::Plain));
-            let done = self.write(world, to, bytes);
-            world.finish();
-            done?;
-        }
-        let signature = &self.code.program.types[call.signature];
-        let bits = match signature {
-            bohr_program::Type::Function { result, .. } => self.code.number(*result).bits(),
-            _ => 64,
-        };
-        Ok(Datum::Scalar(Scalar::Known(
-            u128::from(input.result) & crate::term::ones(bits),
-        )))
     }
 
     /// Writes known bytes.

@@ -7,7 +7,8 @@
 //!
 //! One concern per file: `thread` steps, `compute` does arithmetic, `access` moves
 //! values in and out of memory, `constant` places globals, `call` enters and leaves
-//! functions, `library` stands for C's functions, `threads` for those about threads.
+//! functions, `library` stands for C's functions, `outside` for those that ask the world,
+//! `threads` for those about threads.
 
 mod access;
 mod call;
@@ -17,6 +18,7 @@ mod format;
 mod guide;
 mod intrinsic;
 mod library;
+mod outside;
 mod text;
 mod thread;
 mod threads;

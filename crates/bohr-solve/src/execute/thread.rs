@@ -1,12 +1,13 @@
 //! One instruction after the other.
 
 use super::constant::{Code, ThreadLocals};
+use super::outside::Stream;
 use super::{End, Guide, Halt, Step, World, not_modelled};
 use crate::datum::Datum;
 use crate::event::Spot;
 use crate::memory::{Memory, Room};
-use crate::path::Input;
 use crate::term::{Operator, Scalar};
+use bohr_event::inputs::Input;
 use bohr_program::{
     BlockNumber, Body, FunctionNumber, Instruction, InstructionNumber, IntegerPredicate, Operand,
     Operation, TypeNumber, Value,
@@ -49,6 +50,8 @@ pub(crate) struct Thread<'p> {
     pub(super) own: ThreadLocals,
     pub(crate) guide: Guide,
     pub(super) inputs: VecDeque<Input>,
+    /// Streams that it reads, by their addresses.
+    pub(super) streams: HashMap<u64, Stream>,
     /// Locks that it holds: how often, and whether for reading.
     pub(super) held: HashMap<u64, (u32, bool)>,
     /// Heap blocks of its own, with their sizes.
@@ -81,6 +84,7 @@ impl<'p> Thread<'p> {
             own: ThreadLocals::new(),
             guide,
             inputs: inputs.into(),
+            streams: HashMap::new(),
             held: HashMap::new(),
             blocks: HashMap::new(),
             phase: 0,

@@ -5,12 +5,10 @@ use super::thread::Thread;
 use super::{End, Guide, Halt, Step, World, not_modelled};
 use crate::datum::Datum;
 use crate::event::Action;
-use crate::path::Input;
 use crate::term::Scalar;
 use bohr_event::MemoryOrder;
 
 const BUSY: u64 = 16;
-const TIMED_OUT: u64 = 110;
 
 const DONE: Step<Option<Datum>> = Ok(Some(Datum::NOTHING));
 
@@ -46,7 +44,6 @@ impl Thread<'_> {
         world: &mut dyn World,
         name: &str,
         arguments: &[Datum],
-        input: Option<&Input>,
     ) -> Step<Option<Datum>> {
         let mut addresses = Vec::new();
         for index in named_by(name) {
@@ -89,7 +86,7 @@ impl Thread<'_> {
             }
             "pthread_mutex_trylock" | "pthread_spin_trylock" | "pthread_rwlock_trywrlock" => {
                 let lock = object();
-                self.try_acquire(world, lock, input)
+                self.try_acquire(world, lock)
             }
             "pthread_mutex_unlock" | "pthread_spin_unlock" | "pthread_rwlock_unlock" => {
                 let lock = object();
@@ -109,13 +106,11 @@ impl Thread<'_> {
             "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => {
                 let condition = object();
                 let lock = addresses[1];
-                let result = match (name, input, &self.guide) {
-                    ("pthread_cond_wait", ..) | (_, None, Guide::Choose(_)) => 0,
-                    (_, Some(input), _) => input.result & 0xffff_ffff,
-                    _ => return not_modelled("a wait with a limit whose result was not recorded"),
-                };
-                self.wait(world, condition, lock, result == TIMED_OUT)?;
-                Ok(Some(result.into()))
+                if name != "pthread_cond_wait" && matches!(self.guide, Guide::Follow { .. }) {
+                    return not_modelled("a wait with a limit whose result was not recorded");
+                }
+                self.wait(world, condition, lock, false)?;
+                DONE
             }
             "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE" => {
                 let condition = object();
@@ -139,7 +134,7 @@ impl Thread<'_> {
                     world,
                     &[Action::Arrive(barrier), Action::Depart { barrier, count }],
                 )?;
-                Ok(Some(input.map_or(0, |input| input.result).into()))
+                Ok(Some(0u64.into()))
             }
             "sem_init" => {
                 let semaphore = object();
@@ -237,24 +232,16 @@ impl Thread<'_> {
         Ok(())
     }
 
-    fn try_acquire(
-        &mut self,
-        world: &mut dyn World,
-        lock: u64,
-        input: Option<&Input>,
-    ) -> Step<Option<Datum>> {
-        match (input, &self.guide) {
-            (Some(input), _) if input.result as u32 == 0 => self.acquire(world, lock, false)?,
-            (Some(input), _) => return Ok(Some(input.result.into())),
-            (None, Guide::Choose(_)) => match self.acquire(world, lock, false) {
-                Err(Halt::Blocked) => return Ok(Some(BUSY.into())),
-                other => other?,
+    fn try_acquire(&mut self, world: &mut dyn World, lock: u64) -> Step<Option<Datum>> {
+        match &self.guide {
+            Guide::Choose(_) => match self.acquire(world, lock, false) {
+                Err(Halt::Blocked) => Ok(Some(BUSY.into())),
+                other => other.and(DONE),
             },
-            (None, Guide::Follow { .. }) => {
-                return not_modelled("an attempt to lock whose result was not recorded");
+            Guide::Follow { .. } => {
+                not_modelled("an attempt to lock whose result was not recorded")
             }
         }
-        DONE
     }
 
     fn release(&mut self, world: &mut dyn World, lock: u64) -> Step<()> {

@@ -2,10 +2,20 @@
 //! the line belongs to. No parser: what C, C++ and Rust have in common is enough,
 //! and a compiler looks at the result anyway.
 
-/// The line, counted from 1, at which the statement around a line begins; `None`
-/// if the line lies outside of functions or of the text.
+/// Where a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The line, counted from 1.
+    pub line: u32,
+    /// How many of its bytes come before the call: none, unless the line is a function
+    /// as a whole.
+    pub column: usize,
+}
+
+/// Where the statement around a line begins; `None` if the line lies outside of
+/// functions or of the text.
 #[must_use]
-pub fn statement_line(text: &str, line: u32) -> Option<u32> {
+pub fn room_before(text: &str, line: u32) -> Option<Room> {
     let lines: Vec<&str> = text.lines().collect();
     let mut at = (line as usize)
         .checked_sub(1)
@@ -23,7 +33,21 @@ pub fn statement_line(text: &str, line: u32) -> Option<u32> {
             false => above?,
         };
     }
-    (depth(&lines, at) > 0).then_some(at as u32 + 1)
+    let column = match is_in_function(&lines, at) {
+        true => 0,
+        false => body_within(lines[at])?,
+    };
+    Some(Room {
+        line: at as u32 + 1,
+        column,
+    })
+}
+
+/// How many bytes of a line that is a whole function come before its body.
+fn body_within(line: &str) -> Option<usize> {
+    let open = line.find('{')?;
+    let is_whole = code(line).ends_with('}') && line[..open].contains(')');
+    is_whole.then_some(open + 1)
 }
 
 /// The closest line above that holds code.
@@ -81,23 +105,53 @@ fn opening(lines: &[&str], at: usize) -> Option<usize> {
     None
 }
 
-/// How many braces are open where a line begins.
-fn depth(lines: &[&str], at: usize) -> i64 {
-    let mut depth = 0;
+/// Whether a line begins inside of a function.
+fn is_in_function(lines: &[&str], at: usize) -> bool {
+    // Of each brace that is open: whether it is that of a function or inside of one.
+    let mut open: Vec<bool> = Vec::new();
+    let mut header = String::new();
     for line in &lines[..at] {
         let mut quoted = false;
         let mut before = ' ';
         for letter in code(line).chars() {
             match letter {
                 '"' if before != '\\' && before != '\'' => quoted = !quoted,
-                '{' if !quoted && before != '\'' => depth += 1,
-                '}' if !quoted && before != '\'' => depth -= 1,
-                _ => {}
+                '{' if !quoted && before != '\'' => {
+                    let inside = open.last().copied().unwrap_or(false);
+                    open.push(inside || !holds_items(&header));
+                    header.clear();
+                }
+                '}' if !quoted && before != '\'' => {
+                    open.pop();
+                    header.clear();
+                }
+                ';' if !quoted => header.clear(),
+                _ => header.push(letter),
             }
             before = letter;
         }
+        header.push(' ');
     }
-    depth
+    open.last().copied().unwrap_or(false)
+}
+
+/// Whether what stands before a brace says that declarations are inside, or values.
+fn holds_items(header: &str) -> bool {
+    const KINDS: [&str; 9] = [
+        "impl",
+        "trait",
+        "mod",
+        "struct",
+        "enum",
+        "union",
+        "class",
+        "namespace",
+        "extern",
+    ];
+    let is_function = header.contains("fn ") || header.trim_end().ends_with(')');
+    let mut words = header.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let is_kind = words.any(|word| KINDS.contains(&word));
+    is_kind && !is_function || header.trim_end().ends_with('=')
 }
 
 #[cfg(test)]
@@ -115,8 +169,10 @@ mod tests {
             found.map(|line| line as u32 + 1)
         };
         let asked = find('@').or(find('=')).unwrap();
+        let room = room_before(&text, asked);
+        assert!(room.is_none_or(|room| room.column == 0));
         assert_eq!(
-            statement_line(&text, asked),
+            room.map(|room| room.line),
             find('>').or(find('=')),
             "{marked}"
         );
@@ -136,8 +192,29 @@ mod tests {
     #[test]
     fn outside_of_functions_there_are_no_statements() {
         check("@ static int x;\n  void f(void) {}");
-        assert_eq!(statement_line("int main(void) { return 0; }\n", 1), None);
-        assert_eq!(statement_line("", 1), None);
-        assert_eq!(statement_line("x\n", 9), None);
+        check("  struct Pair {\n@     int one;\n  };");
+        check("  impl Pair {\n@     const ONE: u32 = 1;\n  }");
+        check("  namespace a {\n@ static int x = 1;\n  }");
+        check("  static const int all[] = {\n@     1,\n  };");
+        assert_eq!(room_before("", 1), None);
+        assert_eq!(room_before("x\n", 9), None);
+    }
+
+    #[test]
+    fn functions_of_one_line_have_room_inside() {
+        let check = |text: &str, line: u32| {
+            let (before, after) = text.split_once('@').unwrap();
+            let text = format!("{before}{after}");
+            let start = before.rfind('\n').map_or(0, |end| end + 1);
+            let column = before.len() - start;
+            assert_eq!(room_before(&text, line), Some(Room { line, column }));
+        };
+        check("int one(void) {@ return 1; }\n", 1);
+        check("impl Bank {\n    fn get(&self) -> u32 {@ self.0 }\n}\n", 2);
+        check(
+            "class Bank {\n  int get() const {@ return n; } // why\n};\n",
+            2,
+        );
+        check("namespace a {\nstruct B {\n  B() {@ n = 1; }\n};\n}\n", 3);
     }
 }

@@ -94,6 +94,7 @@ pub fn run(args: &Args) -> Outcome {
         finder: &finder,
         native: &native,
         kind: None,
+        is_beside: false,
         oracle: &subject.oracle,
         go_on: &go_on,
         limit: LIMIT,

@@ -46,7 +46,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one::<usize>)]
     runs: usize,
     /// Only the N-th of what `bohr explain BUG --json` lists as `findings`, then
-    /// `races`; whether a failure comes of it or not, its threads have to meet.
+    /// `races`, then `lock_cycles`; whether a failure comes of it or not, its threads have
+    /// to meet, and where they then wait for each other, to deadlock.
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
     finding: Option<usize>,
     /// Folder for the patch and the regression test.
@@ -73,7 +74,10 @@ pub enum BreakError {
     #[error("the failure was found under --model {0}: no breakpoint keeps a store in its buffer")]
     Buffered(MemoryModel),
     /// There are not so many.
-    #[error("there is no finding {0}; they are counted from 1, races behind the others")]
+    #[error(
+        "there is no finding {0}; they are counted from 1, races behind the others, \
+         then lock orders"
+    )]
     NoFinding(usize),
     /// Nothing worked.
     #[error("no set of at most three breakpoints showed the failure with real threads")]
@@ -112,7 +116,8 @@ pub fn run(args: &Args) -> Outcome {
         trials: Some(&mut trials),
         finder: &finder,
         native: &native,
-        kind: Some(sought.shown),
+        kind: Some(sought.shown.clone()),
+        is_beside: args.finding.is_some(),
         oracle: &bug.oracle,
         go_on: &go_on,
         limit: LIMIT,
@@ -122,7 +127,10 @@ pub fn run(args: &Args) -> Outcome {
         folders: finder.folders(),
         invocation: &bug.invocation,
         oracle: &bug.oracle,
-        kind: &bug.signature.kind,
+        kind: match &sought.shown {
+            FailureKind::Deadlock => &sought.shown,
+            _ => &bug.signature.kind,
+        },
     };
     let mut steps = Vec::new();
     let best = best(
@@ -168,7 +176,13 @@ fn seek(
     if let Some(number) = args.finding {
         let one = finding(&explained.explanation, number);
         explained.explanation = one.ok_or(BreakError::NoFinding(number))?;
-        shown = FailureKind::DataRace;
+        // Threads that meet at the locks of an order that can deadlock do deadlock; of
+        // other findings it is not known that harm comes.
+        let deadlocks = !explained.explanation.circle.is_empty();
+        shown = match deadlocks {
+            true => FailureKind::Deadlock,
+            false => FailureKind::DataRace,
+        };
     }
     let demands = {
         let vocabulary = &explained.vocabulary;

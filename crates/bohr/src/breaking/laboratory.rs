@@ -23,6 +23,9 @@ pub struct Laboratory<'l, 't> {
     /// What a run has to show; any failure if nothing. Of a data race that is, like
     /// of any finding without a failure, that the threads have met.
     pub kind: Option<FailureKind>,
+    /// Whether it is not what the bug of the runs under control is about: there it has to
+    /// do that the threads meet.
+    pub is_beside: bool,
     pub oracle: &'l Oracle,
     pub go_on: &'l dyn Fn() -> bool,
     /// Longest time of a native run.
@@ -80,7 +83,7 @@ impl Laboratory<'_, '_> {
         let sides = found.iter_mut().flat_map(|one| &mut one.sides);
         sides.for_each(|side| side.within.clear());
         let mut promise = Promise::default();
-        let harmless = self.is_harmless();
+        let meeting_counts = self.is_harmless() || self.is_beside;
         let Some(trials) = &mut self.trials else {
             return Ok(promise);
         };
@@ -95,7 +98,7 @@ impl Laboratory<'_, '_> {
             let trial = trials.run(&plan, seed)?;
             let counts: Vec<Counts> = read_report(&trial.learnt).unwrap_or_default();
             let met = !counts.is_empty() && counts.iter().all(|counts| counts.hits > 0);
-            let shown = trial.same || (met && harmless);
+            let shown = trial.same || (met && meeting_counts);
             promise.failing += u64::from(shown);
             promise.in_vain += counts.iter().map(|counts| counts.timed_out).sum::<u64>();
         }

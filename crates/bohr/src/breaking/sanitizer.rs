@@ -95,6 +95,7 @@ pub fn run(args: &Args) -> Outcome {
         finder: &finder,
         native: &native,
         kind: Some(kind.clone()),
+        is_beside: false,
         oracle: &subject.oracle,
         go_on: &go_on,
         limit: LIMIT,

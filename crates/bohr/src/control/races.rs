@@ -1,10 +1,11 @@
-//! Data races: whether they count, and what is said about them.
+//! Data races, and lock orders that can deadlock: whether they count, and what is said
+//! about them.
 
-use bohr_explore::ToldRace;
 use bohr_explore::bug_file::Races;
+use bohr_explore::{ToldLockCycle, ToldRace};
 use std::fmt::Write;
 
-/// Races that are shown; the rest is counted.
+/// Races, and lock orders, that are shown; the rest is counted.
 const SHOWN: usize = 5;
 
 /// What becomes of data races.
@@ -30,17 +31,28 @@ impl From<RacesArg> for Races {
 
 /// The races, one per line; nothing if there are none.
 pub fn describe_races<'a>(races: impl IntoIterator<Item = &'a ToldRace>) -> String {
-    let races: Vec<&ToldRace> = races.into_iter().collect();
+    let lines = races.into_iter().map(ToldRace::line);
+    list("data races, accesses that nothing orders:", lines)
+}
+
+/// The lock orders, likewise.
+pub fn describe_lock_cycles<'a>(cycles: impl IntoIterator<Item = &'a ToldLockCycle>) -> String {
+    let lines = cycles.into_iter().map(ToldLockCycle::line);
+    list("locks taken in opposite orders, which can deadlock:", lines)
+}
+
+fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.collect();
     let mut text = String::new();
-    if races.is_empty() {
+    if lines.is_empty() {
         return text;
     }
-    let _ = writeln!(text, "data races, accesses that nothing orders:");
-    for race in races.iter().take(SHOWN) {
-        let _ = writeln!(text, "  {}", race.line());
+    let _ = writeln!(text, "{title}");
+    for line in lines.iter().take(SHOWN) {
+        let _ = writeln!(text, "  {line}");
     }
-    if races.len() > SHOWN {
-        let _ = writeln!(text, "  and {} more", races.len() - SHOWN);
+    if lines.len() > SHOWN {
+        let _ = writeln!(text, "  and {} more", lines.len() - SHOWN);
     }
     text
 }

@@ -106,7 +106,8 @@ impl<'c> Crew<'c> {
         refused: &(dyn Fn(&Question<'q>) + Sync),
         go_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<(usize, Base)>, ExploreError> {
-        if self.busy > ALONE && count > 1 && self.examiners.len() < self.most {
+        let alone = self.examiners[0].trials.are_seen_by_others();
+        if self.busy > ALONE && count > 1 && self.examiners.len() < self.most && !alone {
             self.examiners.push((self.start)()?);
         }
         let started = Instant::now();

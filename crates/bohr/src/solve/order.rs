@@ -156,7 +156,8 @@ fn figures(problem: &Problem) -> Map<String, Value> {
 
 /// What was recorded, in the solver's words.
 fn run(recording: &Recording, execution: &Execution) -> Run {
-    let mut threads: Vec<Way> = execution.threads.iter().map(way).collect();
+    let logs = execution.threads.iter().zip(&recording.threads);
+    let mut threads: Vec<Way> = logs.map(|(did, log)| way(did, log)).collect();
     threads.sort_by(|one, other| one.thread.cmp(&other.thread));
     let (ending, failed) = match &recording.end {
         End::Exit(code) => (Ending::Exited(*code), None),
@@ -177,7 +178,7 @@ fn run(recording: &Recording, execution: &Execution) -> Run {
     }
 }
 
-fn way(thread: &bohr_log::ThreadExecution) -> Way {
+fn way(thread: &bohr_log::ThreadExecution, log: &bohr_log::ThreadLog) -> Way {
     let step = |step: &bohr_log::Step| match *step {
         bohr_log::Step::Enter(function) => Step::Enter(function),
         bohr_log::Step::Block(block) => Step::Block(block),
@@ -188,6 +189,6 @@ fn way(thread: &bohr_log::ThreadExecution) -> Way {
         thread: thread.thread.clone(),
         steps: thread.steps.iter().map(step).collect(),
         certain: thread.certain,
-        inputs: Vec::new(),
+        inputs: bohr_event::inputs::read(&log.inputs),
     }
 }

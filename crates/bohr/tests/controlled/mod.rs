@@ -151,7 +151,7 @@ fn file(name: &str) -> PathBuf {
 
 /// What a call of bohr came to.
 pub struct Ended {
-    output: Output,
+    pub output: Output,
 }
 
 impl Ended {

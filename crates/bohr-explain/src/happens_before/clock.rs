@@ -12,6 +12,11 @@ impl Clock {
         self.0.get(thread.position()).copied().unwrap_or(0)
     }
 
+    /// How many threads it has room for.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// A thread's time goes on.
     pub fn tick(&mut self, thread: ThreadIndex) {
         if self.0.len() <= thread.position() {
@@ -20,13 +25,16 @@ impl Clock {
         self.0[thread.position()] += 1;
     }
 
-    /// Learns what another clock knows.
-    pub fn join(&mut self, other: &Clock) {
+    /// Learns what another clock knows; whether that was anything new.
+    pub fn join(&mut self, other: &Clock) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
+        let mut new = false;
         for (own, theirs) in self.0.iter_mut().zip(&other.0) {
+            new |= theirs > own;
             *own = (*own).max(*theirs);
         }
+        new
     }
 }
