@@ -37,6 +37,7 @@
 
 extern crate alloc;
 
+mod batch;
 mod block;
 mod bytes;
 mod decoder;
@@ -47,6 +48,7 @@ mod iterate;
 mod medium;
 mod naming;
 mod note;
+mod numbers;
 mod outline;
 mod pack;
 mod predictor;

@@ -9,9 +9,10 @@
 //! meets a taken slot takes it over. All tables begin as zeros; an empty slot
 //! is the context of place 0, and needs no special case.
 
+use crate::writer::shape;
 use alloc::boxed::Box;
 use alloc::vec;
-use bohr_event::ThreadIndex;
+use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 
 /// Where a context lies in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,7 @@ const THREADS: usize = 256;
 
 /// One place and what is done there. One cache line.
 #[repr(align(64))]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     pub place: u64,
     pub shape: Shape,
@@ -46,6 +47,22 @@ pub(crate) struct Context {
     pub step: u64,
     /// What followed last, and what followed last other than that.
     next: [Slot; 2],
+    /// Kind and order as the shape has them.
+    pub kind: EventKind,
+    pub order: MemoryOrder,
+}
+
+impl Default for Context {
+    fn default() -> Context {
+        let nothing = Operation {
+            kind: EventKind::ALL[0],
+            order: MemoryOrder::ALL[0],
+            size: 0,
+            object: 0,
+            place: PlaceNumber(0),
+        };
+        Context::new(&nothing, Shape::default())
+    }
 }
 
 /// What is known of a thread.
@@ -57,7 +74,7 @@ struct ThreadState {
 
 /// What is known of memory.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cell {
+pub(crate) struct Cell {
     address: u64,
     value: u64,
 }
@@ -69,6 +86,13 @@ pub(crate) struct Predictor {
     threads: Box<[ThreadState; THREADS]>,
     /// The last place that was spelt out.
     pub spelt: u64,
+}
+
+impl Shape {
+    #[inline(always)]
+    pub(crate) fn size(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 impl Slot {
@@ -134,14 +158,13 @@ impl Predictor {
 
     /// Gives the slot to a context that was not there. It begins near to what
     /// the thread touched last.
-    pub(crate) fn replace(&mut self, slot: Slot, thread: ThreadIndex, place: u64, shape: Shape) {
-        self.spelt = place;
-        self.contexts[slot.position()] = Context {
-            place,
-            shape,
+    pub(crate) fn replace(&mut self, slot: Slot, thread: ThreadIndex, operation: &Operation) {
+        self.spelt = operation.place.0;
+        let near = Operation {
             object: self.last_object(thread),
-            ..Context::default()
+            ..*operation
         };
+        self.contexts[slot.position()] = Context::new(&near, shape(operation, thread));
     }
 
     /// What the thread touched last.
@@ -153,12 +176,7 @@ impl Predictor {
     /// What memory held at that address; 0 if nobody knows.
     #[inline(always)]
     pub(crate) fn remembered(&self, address: u64) -> u64 {
-        let cell = &self.cells[cell_position(address)];
-        if cell.address == address {
-            cell.value
-        } else {
-            0
-        }
+        self.cells[cell_position(address)].held(address)
     }
 
     /// Learns from an event.
@@ -170,25 +188,91 @@ impl Predictor {
         object: u64,
         value: Option<u64>,
     ) {
+        self.follow(thread, slot);
+        let (context, last) = self.touching(thread, slot);
+        context.touch(object, last);
+        if let Some(value) = value {
+            let (context, cell) = self.holding(slot, object);
+            context.hold(value);
+            cell.hold(object, value);
+        }
+    }
+
+    /// Learns which context the thread was in.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, thread: ThreadIndex, slot: Slot) {
         let state = &mut self.threads[thread.position() % THREADS];
         let next = &mut self.contexts[state.last.position()].next;
         if next[0] != slot {
             *next = [slot, next[0]];
         }
-        let context = &mut self.contexts[slot.position()];
-        context.stride = object.wrapping_sub(context.object);
-        context.offset = object.wrapping_sub(state.object);
-        context.object = object;
-        state.object = object;
         state.last = slot;
-        if let Some(value) = value {
-            context.step = value.wrapping_sub(context.value);
-            context.value = value;
-            self.cells[cell_position(object)] = Cell {
-                address: object,
-                value,
-            };
+    }
+
+    /// Who learns from the object of an event: its context, and what its thread touched last.
+    #[inline(always)]
+    pub(crate) fn touching(&mut self, thread: ThreadIndex, slot: Slot) -> (&mut Context, &mut u64) {
+        let state = &mut self.threads[thread.position() % THREADS];
+        (&mut self.contexts[slot.position()], &mut state.object)
+    }
+
+    /// Who learns from its value: its context, and memory.
+    #[inline(always)]
+    pub(crate) fn holding(&mut self, slot: Slot, object: u64) -> (&mut Context, &mut Cell) {
+        let context = &mut self.contexts[slot.position()];
+        (context, &mut self.cells[cell_position(object)])
+    }
+}
+
+impl Context {
+    /// What is done there, by whoever does it for the first time.
+    fn new(operation: &Operation, shape: Shape) -> Context {
+        Context {
+            place: operation.place.0,
+            shape,
+            object: operation.object,
+            stride: 0,
+            offset: 0,
+            value: 0,
+            step: 0,
+            next: [Slot::default(); 2],
+            kind: operation.kind,
+            order: operation.order,
         }
+    }
+
+    /// Learns an object, and so does the thread, which touched another one last.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, object: u64, last: &mut u64) {
+        self.stride = object.wrapping_sub(self.object);
+        self.offset = object.wrapping_sub(*last);
+        self.object = object;
+        *last = object;
+    }
+
+    /// Learns a value.
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, value: u64) {
+        self.step = value.wrapping_sub(self.value);
+        self.value = value;
+    }
+}
+
+impl Cell {
+    /// What memory held at that address; 0 if nobody knows.
+    #[inline(always)]
+    pub(crate) fn held(&self, address: u64) -> u64 {
+        if self.address == address {
+            self.value
+        } else {
+            0
+        }
+    }
+
+    /// Learns it.
+    #[inline(always)]
+    pub(crate) fn hold(&mut self, address: u64, value: u64) {
+        *self = Cell { address, value };
     }
 }
 

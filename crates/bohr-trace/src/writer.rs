@@ -9,16 +9,11 @@ use crate::format::{
     OPEN_COUNT_AT, OPEN_HEADER, OPEN_NOTE_AT, OPEN_THREAD_AT, RUNNING, STATE_AT, column_at, room,
 };
 use crate::note::{CHOICE_NOTE_ROOM, thread_note_room, write_choice, write_thread};
+use crate::numbers::{ADDRESS_BYTES, VALUE_BYTES};
 use crate::predictor::{Context, Predictor, Shape, Slot};
 use crate::{Medium, Record, Sequence};
 use bohr_event::{ChoiceKind, Operation, ThreadIndex};
 use core::sync::atomic::{Ordering, compiler_fence};
-
-/// Bytes that each address code puts into its column.
-pub(crate) const ADDRESS_BYTES: [usize; 8] = [0, 0, 0, 1, 2, 2, 4, 8];
-
-/// Bytes that each value code puts into its column.
-pub(crate) const VALUE_BYTES: [usize; 8] = [0, 0, 0, 1, 2, 4, 8, 4];
 
 /// The medium cannot even hold an empty trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -203,7 +198,7 @@ impl<M: Medium> Writer<M> {
             return (slot, 2);
         }
         self.spell(at, operation);
-        self.predictor.replace(slot, thread, place, shape);
+        self.predictor.replace(slot, thread, operation);
         (slot, SITE_NEW)
     }
 
