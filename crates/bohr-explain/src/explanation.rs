@@ -4,7 +4,7 @@ use crate::circle::{Link, circle};
 use crate::culprit::{Culprit, overlap};
 use crate::experiment::Experimenter;
 use crate::lifetime::{Lifetime, lifetime};
-use crate::lock_order::{LockCycle, LockStep, lock_cycles};
+use crate::lock_order::{LockCycle, LockOrders};
 use crate::moment::Moment;
 use crate::notification::{Unheard, unheard};
 use crate::order::{Order, absentees, orders};
@@ -46,13 +46,14 @@ pub struct Explanation {
 }
 
 /// Explains a failing run; `failure` is what the runtime saw at its end, if it
-/// was the runtime that saw it fail.
+/// was the runtime that saw it fail, and `locks` the orders in which it takes locks.
 ///
 /// # Errors
 /// If the program cannot be run.
 pub fn explain<E: Experimenter>(
     run: Recorded,
     failure: Option<&Failure>,
+    locks: LockOrders,
     experimenter: &mut E,
 ) -> Result<Explanation, E::Error> {
     let (windows, unexamined) = windows(&run, experimenter)?;
@@ -62,7 +63,10 @@ pub fn explain<E: Experimenter>(
         found.extend(absentees(&run, experimenter)?);
     }
     let states = failure.map_or(&[][..], |failure| &failure.states);
-    let circle = circle(&run, states);
+    let mut circle = circle(&run, states);
+    if let Some(closed) = locks.closed.filter(|_| circle.is_empty()) {
+        circle = closed.as_circle(&run);
+    }
     let mut races = races(&run.steps);
     mark_needed(&mut races, &run, &windows, &found, &circle);
     Ok(Explanation {
@@ -70,7 +74,6 @@ pub fn explain<E: Experimenter>(
             true => unheard(&run, states),
             false => Vec::new(),
         },
-        circle,
         lifetime: failure.and_then(|failure| lifetime(&run, failure)),
         windows,
         unexamined,
@@ -78,7 +81,8 @@ pub fn explain<E: Experimenter>(
         races,
         unordered: Vec::new(),
         stale: stale_reads(&run),
-        lock_cycles: Vec::new(),
+        lock_cycles: others(locks.cycles, &circle, &run),
+        circle,
         run,
     })
 }
@@ -123,7 +127,7 @@ fn leads_into(circle: &[Link], window: &Window) -> bool {
 
 /// Explains a run whose failure is a data race: no schedule makes that go away.
 #[must_use]
-pub fn explain_race(run: Recorded) -> Explanation {
+pub fn explain_race(run: Recorded, locks: LockOrders) -> Explanation {
     let mut races = races(&run.steps);
     races.iter_mut().for_each(|race| race.needed = true);
     let shown = races.iter().take(SHOWN_RACES);
@@ -132,29 +136,28 @@ pub fn explain_race(run: Recorded) -> Explanation {
     Explanation {
         unordered: unordered.collect(),
         races,
+        lock_cycles: locks.cycles,
         run,
         ..Explanation::default()
     }
 }
 
-impl Explanation {
-    /// Looks for lock orders that did not make the run fail; `words` tells what accesses
-    /// do to locks that are made of atomics.
-    pub fn look_for_lock_cycles(&mut self, words: &mut dyn FnMut(&Operation) -> Option<LockStep>) {
-        let steps = &self.run.steps;
-        let mut cycles = lock_cycles(steps, words);
-        let waits = self.circle.iter().map(|link| link.waits.operation.object);
-        let waited_for: BTreeSet<u64> = waits.collect();
-        cycles.retain(|cycle| {
-            let links = cycle.links.iter();
-            let wanted: BTreeSet<u64> = links
-                .map(|link| steps[link.wanted].operation.object)
-                .collect();
-            wanted != waited_for
-        });
-        self.lock_cycles = cycles;
-    }
+/// The cycles of other locks than those of which the threads of a circle wait.
+fn others(cycles: Vec<LockCycle>, circle: &[Link], run: &Recorded) -> Vec<LockCycle> {
+    let waits = circle.iter().map(|link| link.waits.operation.object);
+    let waited_for: BTreeSet<u64> = waits.collect();
+    let wanted = |cycle: &LockCycle| -> BTreeSet<u64> {
+        let links = cycle.links.iter();
+        links
+            .map(|link| run.steps[link.wanted].operation.object)
+            .collect()
+    };
+    let mut cycles = cycles;
+    cycles.retain(|cycle| wanted(cycle) != waited_for);
+    cycles
+}
 
+impl Explanation {
     /// How the locks of the first of these cycles were taken.
     #[must_use]
     pub fn lock_moments(&self, most: usize) -> Vec<Moment> {

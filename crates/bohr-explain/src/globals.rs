@@ -72,13 +72,7 @@ impl Globals {
     #[must_use]
     pub fn name(&self, offset: u64) -> Option<String> {
         let address = self.base + offset;
-        let after = self
-            .variables
-            .partition_point(|variable| variable.start <= address);
-        let variable = self.variables[..after]
-            .iter()
-            .rev()
-            .find(|variable| address - variable.start < variable.size)?;
+        let variable = self.holding(address)?;
         let mut name = variable.name.clone();
         let left = match variable.kind {
             Some((unit, kind)) => {
@@ -91,6 +85,21 @@ impl Globals {
             name.push_str(&format!("+{left}"));
         }
         Some(name)
+    }
+
+    /// Where the variable begins that has the byte at `offset`.
+    #[must_use]
+    pub fn start(&self, offset: u64) -> Option<u64> {
+        let variable = self.holding(self.base + offset)?;
+        Some(variable.start - self.base)
+    }
+
+    fn holding(&self, address: u64) -> Option<&Global> {
+        let after = self
+            .variables
+            .partition_point(|variable| variable.start <= address);
+        let mut before = self.variables[..after].iter().rev();
+        before.find(|variable| address - variable.start < variable.size)
     }
 
     fn add_debug_information(&mut self) {

@@ -38,7 +38,7 @@ pub use step::LockStep;
 
 use crate::circle::Link;
 use crate::moment::Moment;
-use bohr_event::control::{Recorded, Step};
+use bohr_event::control::{Recorded, Step, ThreadState};
 use bohr_event::{EventKind, Operation, PlaceNumber};
 use dependency::Watch;
 use serde::Serialize;
@@ -83,12 +83,7 @@ pub fn lock_cycles(
     }
     let mut watch = Watch::default();
     for (event, step) in (0..u32::MAX).zip(steps) {
-        let operation = &step.operation;
-        let told = match operation.kind.is_access() {
-            true => words(operation),
-            false => LockStep::of(operation),
-        };
-        watch.take_in(event, step, told);
+        watch.take_in(event, step, told(&step.operation, words));
     }
     let mut cycles: Vec<LockCycle> = Vec::new();
     // By places: the first one there, and how many. By places and locks: which one.
@@ -123,6 +118,68 @@ fn places_and_objects(links: &[Taking], steps: &[Step]) -> (Vec<[PlaceNumber; 2]
     let rotated = |by: usize| [&all[by..], &all[..by]].concat();
     let least = (0..all.len()).map(rotated).min();
     least.unwrap_or_default().into_iter().unzip()
+}
+
+/// What an execution tells of the orders in which locks are taken.
+#[derive(Clone, Debug, Default)]
+pub struct LockOrders {
+    /// Those that can make a circle of waiting threads, and have not.
+    pub cycles: Vec<LockCycle>,
+    /// The one that has: its threads wait in it at the end.
+    pub closed: Option<LockCycle>,
+}
+
+impl LockOrders {
+    /// Of an execution at whose end these threads are there; the rest as for
+    /// [`lock_cycles`].
+    #[must_use]
+    pub fn of(
+        steps: &[Step],
+        states: &[ThreadState],
+        words: &mut dyn FnMut(&Operation) -> Option<LockStep>,
+    ) -> LockOrders {
+        let mut cycles = lock_cycles(steps, words);
+        let mut ends_in = |link: &Taking| is_last(link, steps, states, words);
+        let closed = cycles
+            .iter()
+            .position(|cycle| cycle.links.iter().all(&mut ends_in));
+        LockOrders {
+            closed: closed.map(|position| cycles.remove(position)),
+            cycles,
+        }
+    }
+}
+
+/// Whether a thread sleeps at the end, and has done nothing to any lock since it began to
+/// want that one but try to get it: an attempt at a lock that is made of atomics is not told
+/// from taking it.
+fn is_last(
+    link: &Taking,
+    steps: &[Step],
+    states: &[ThreadState],
+    words: &mut dyn FnMut(&Operation) -> Option<LockStep>,
+) -> bool {
+    let wanted = steps[link.wanted];
+    let sleeps = |state: &ThreadState| !state.enabled && state.operation.kind == EventKind::Wait;
+    let state = states.iter().find(|state| state.thread == wanted.thread);
+    state.is_some_and(sleeps) && { steps[link.wanted..].iter() }
+        .filter(|step| step.thread == wanted.thread)
+        .all(|step| match told(&step.operation, words) {
+            Some(LockStep::Take { .. }) => step.operation.object == wanted.operation.object,
+            Some(LockStep::Give) => false,
+            Some(LockStep::Pass | LockStep::Inside) | None => true,
+        })
+}
+
+/// What an event does to a lock.
+fn told(
+    operation: &Operation,
+    words: &mut dyn FnMut(&Operation) -> Option<LockStep>,
+) -> Option<LockStep> {
+    match operation.kind.is_access() {
+        true => words(operation),
+        false => LockStep::of(operation),
+    }
 }
 
 impl LockCycle {

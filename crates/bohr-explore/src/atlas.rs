@@ -178,6 +178,18 @@ impl Atlas {
 
     /// The name of the global variable at an address.
     pub fn global(&mut self, address: u64) -> Option<String> {
+        let (globals, start) = self.globals_around(address)?;
+        globals.name(address - start).map(demangled)
+    }
+
+    /// Where the global variable begins that an address lies in.
+    pub fn global_start(&mut self, address: u64) -> Option<u64> {
+        let (globals, start) = self.globals_around(address)?;
+        Some(start + globals.start(address - start)?)
+    }
+
+    /// The variables of the object that an address lies in, and where that was loaded.
+    fn globals_around(&mut self, address: u64) -> Option<(&Globals, u64)> {
         let (path, start) = self.objects.iter().find_map(|object| match object {
             LoadedObject::Code { path, start, end } if (*start..*end).contains(&address) => {
                 Some((path.clone(), *start))
@@ -186,7 +198,7 @@ impl Atlas {
         })?;
         let read = |path: &String| Globals::read(&std::fs::read(path).ok()?);
         let globals = self.globals.entry(path).or_insert_with_key(read);
-        globals.as_ref()?.name(address - start).map(demangled)
+        Some((globals.as_ref()?, start))
     }
 
     /// The number of a place in this process.

@@ -166,6 +166,27 @@ impl<'a> Names<'a> {
             .unwrap_or_else(|| format!("{address:#x}"))
     }
 
+    /// What bears the name of an operation's object, where others may be called the same: the
+    /// variable or object that it is a part of, a lock itself, or the heap block that it
+    /// lies in.
+    pub fn bearer(&mut self, operation: &Operation) -> Option<u64> {
+        use EventKind::{Acquire, AcquireShared, Release, ReleaseShared};
+        if let Some(start) = self.atlas.global_start(operation.object) {
+            return Some(start);
+        }
+        let found = self.vocabulary.part(self.atlas, operation);
+        if let Some((start, _)) = found.and_then(|found| found.object) {
+            return Some(start);
+        }
+        match operation.kind {
+            Acquire | AcquireShared | Release | ReleaseShared => Some(operation.object),
+            _ => {
+                let block = self.allocations.holding(operation.object)?;
+                Some(block.object)
+            }
+        }
+    }
+
     /// A part of an object; which element, if there are several in one block.
     fn part(&mut self, found: &ObjectName) -> String {
         let element = found.object.and_then(|(start, size)| {

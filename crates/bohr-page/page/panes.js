@@ -40,6 +40,7 @@ class SourcePane {
       this.body.replaceChildren(make('p', { class: 'missing', text: why }));
       return;
     }
+    if (excerpt.isNewer) this.title.textContent += ', changed since the program was built';
     const marks = this.marks(run, event, file);
     const first = Math.max(excerpt.first, line - LINES);
     const last = Math.min(excerpt.first + excerpt.lines.length - 1, line + LINES);

@@ -1,7 +1,7 @@
 //! Which lines of the sources go into a page: those around events. A page for a
 //! small bug in a large file stays small.
 
-use crate::lexicon::Lexicon;
+use crate::lexicon::{Lexicon, SourceText};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -23,6 +23,9 @@ pub struct Excerpt {
     pub first: u32,
     /// Their texts.
     pub lines: Vec<String>,
+    /// The file was changed after the program was built.
+    #[serde(rename = "isNewer")]
+    pub is_newer: bool,
 }
 
 /// The excerpts around these lines of these files, as far as there is room. A file
@@ -36,16 +39,15 @@ pub fn excerpts(wanted: &[(&str, Vec<u32>)], lexicon: &mut dyn Lexicon) -> Vec<E
         if known.is_none() {
             files.push((file, BTreeSet::new()));
         }
-        let Some(text) = lexicon.source(file) else {
+        let Some(source) = lexicon.source(file) else {
             continue;
         };
-        let text: Vec<&str> = text.lines().collect();
+        let text: Vec<&str> = source.text.lines().collect();
         take(&text, lines, &mut files[position].1, &mut room);
     }
-    let excerpts = files.iter().flat_map(|(file, lines)| {
-        let text = lexicon.source(file).unwrap_or_default();
-        in_rows(file, lines, &text.lines().collect::<Vec<_>>())
-    });
+    let excerpts = files
+        .iter()
+        .flat_map(|(file, lines)| in_rows(file, lines, &lexicon.source(file).unwrap_or_default()));
     excerpts.collect()
 }
 
@@ -66,7 +68,8 @@ fn take(text: &[&str], wanted: &[u32], taken: &mut BTreeSet<u32>, room: &mut usi
     }
 }
 
-fn in_rows(file: &str, lines: &BTreeSet<u32>, text: &[&str]) -> Vec<Excerpt> {
+fn in_rows(file: &str, lines: &BTreeSet<u32>, source: &SourceText) -> Vec<Excerpt> {
+    let text: Vec<&str> = source.text.lines().collect();
     let mut rows: Vec<Excerpt> = Vec::new();
     for &line in lines {
         let words: String = text[line as usize - 1].chars().take(LONGEST_LINE).collect();
@@ -76,6 +79,7 @@ fn in_rows(file: &str, lines: &BTreeSet<u32>, text: &[&str]) -> Vec<Excerpt> {
                 file: file.to_string(),
                 first: line,
                 lines: vec![words],
+                is_newer: source.is_newer,
             }),
         }
     }
@@ -99,9 +103,12 @@ mod tests {
             Whereabouts::default()
         }
 
-        fn source(&mut self, file: &str) -> Option<String> {
+        fn source(&mut self, file: &str) -> Option<SourceText> {
             let line = |number: usize| format!("{number}{}\n", "x".repeat(self.0));
-            (file != "lost.c").then(|| (1..=1000).map(line).collect())
+            (file != "lost.c").then(|| SourceText {
+                text: (1..=1000).map(line).collect(),
+                is_newer: false,
+            })
         }
     }
 

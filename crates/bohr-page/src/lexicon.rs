@@ -11,6 +11,15 @@ pub struct Whereabouts {
     pub function: Option<String>,
 }
 
+/// What a source file holds now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceText {
+    /// All of it.
+    pub text: String,
+    /// It was changed after the program was built: its lines may not be those that ran.
+    pub is_newer: bool,
+}
+
 /// Somebody who knows what people call the things in a run, and has its sources.
 pub trait Lexicon {
     /// The variable, lock or thread that an operation is about.
@@ -20,5 +29,5 @@ pub trait Lexicon {
     fn whereabouts(&mut self, place: PlaceNumber) -> Whereabouts;
 
     /// The text of a file; `None` if it is not at hand.
-    fn source(&mut self, file: &str) -> Option<String>;
+    fn source(&mut self, file: &str) -> Option<SourceText>;
 }

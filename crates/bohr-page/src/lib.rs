@@ -23,7 +23,7 @@ mod still;
 mod tables;
 
 pub use excerpt::MOST_SOURCE;
-pub use lexicon::{Lexicon, Whereabouts};
+pub use lexicon::{Lexicon, SourceText, Whereabouts};
 pub use links::links;
 pub use page::{Ending, Page, Run};
 pub use still::{Section, StillPage};

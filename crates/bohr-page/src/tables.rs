@@ -42,9 +42,10 @@ pub struct Tables {
     places: Vec<[u64; 3]>,
     files: Numbered<String>,
     functions: Numbered<String>,
-    /// Variables by address: what lies at one address has one name.
+    /// Variables by address: what lies at one address has one name, and what has one
+    /// name is one.
     variables: HashMap<u64, u64>,
-    names: Vec<String>,
+    names: Numbered<String>,
 }
 
 impl Tables {
@@ -57,7 +58,7 @@ impl Tables {
             files: Numbered::new(),
             functions: Numbered::new(),
             variables: HashMap::new(),
-            names: Vec::new(),
+            names: Numbered::new(),
         };
         for run in runs {
             for path in run.threads {
@@ -67,15 +68,13 @@ impl Tables {
                 tables.add(&step.operation, lexicon);
             }
         }
-        tables.distinguish();
         tables
     }
 
     fn add(&mut self, operation: &Operation, lexicon: &mut dyn Lexicon) {
         if operation.kind.takes_object() && !self.variables.contains_key(&operation.object) {
-            self.variables
-                .insert(operation.object, self.names.len() as u64);
-            self.names.push(lexicon.variable(operation));
+            let name = self.names.number(lexicon.variable(operation));
+            self.variables.insert(operation.object, name);
         }
         let number = self.deeds.number(deed(operation));
         if number as usize == self.places.len() {
@@ -122,25 +121,6 @@ impl Tables {
         files.zip(lines).collect()
     }
 
-    /// Tells variables of one name apart, such as the same field of several objects.
-    fn distinguish(&mut self) {
-        let mut counts: HashMap<String, u64> = HashMap::new();
-        for name in &self.names {
-            *counts.entry(name.clone()).or_default() += 1;
-        }
-        counts.retain(|_, count| *count > 1);
-        let mut seen: HashMap<String, u64> = HashMap::new();
-        for name in self
-            .names
-            .iter_mut()
-            .filter(|name| counts.contains_key(*name))
-        {
-            let number = seen.entry(name.clone()).or_default();
-            *number += 1;
-            name.push_str(&format!(" #{number}"));
-        }
-    }
-
     /// For the page's script.
     pub fn as_json(&self) -> Value {
         let kinds = EventKind::ALL.map(|kind| {
@@ -161,7 +141,7 @@ impl Tables {
             "deeds": deeds.collect::<Vec<_>>(),
             "files": self.files.items,
             "functions": self.functions.items,
-            "variables": self.names,
+            "variables": self.names.items,
         })
     }
 }

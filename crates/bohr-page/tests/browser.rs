@@ -198,6 +198,16 @@ fn what_is_missing_is_told() {
     let mut tab = browser.open(&page.file).unwrap();
     assert!(tab.text("#source").unwrap().contains("x.c was not found"));
     drop(tab);
+    for (word, told) in [("newer", true), ("x", false)] {
+        let page = written(&small_page(word, true));
+        let mut tab = browser.open(&page.file).unwrap();
+        let title = tab.text("#source-title").unwrap();
+        assert_eq!(
+            title.contains("changed since the program was built"),
+            told,
+            "{title}"
+        );
+    }
 
     let threads = [ThreadPath::MAIN];
     let empty = Page {

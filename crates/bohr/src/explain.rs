@@ -11,8 +11,8 @@ use crate::control::{BugArgs, counter, describe_bug, duration, interruption, not
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Failure as SeenFailure;
-use bohr_event::{FailureKind, ThreadPath};
-use bohr_explain::{Explanation, Moment, explain, explain_race};
+use bohr_event::{FailureKind, Operation, ThreadPath};
+use bohr_explain::{Explanation, LockOrders, Moment, explain, explain_race};
 use bohr_explore::bug_file::{Bug, ThreadLine};
 use bohr_explore::{
     Atlas, ExploreError, LockWords, Names, Observed, Trials, Vocabulary, libraries_of,
@@ -136,6 +136,11 @@ pub fn find_out(
     let mut vocabulary = Vocabulary::of(trials.atlas_mut(), &run.steps, &values);
     let enough = Instant::now() + time / 4;
     callers::ask(&mut vocabulary, &run, trials, bug.seed, enough)?;
+    let states = failure.as_ref().map_or(&[][..], |failure| &failure.states);
+    let atlas = trials.atlas_mut();
+    let mut words = LockWords::of(atlas);
+    let mut word = |operation: &Operation| words.step(atlas, operation);
+    let locks = LockOrders::of(&run.steps, states, &mut word);
     let mut probe = Probe {
         trials,
         seed: bug.seed,
@@ -144,14 +149,11 @@ pub fn find_out(
         vocabulary: &vocabulary,
         failing,
     };
-    let mut explanation = match bug.signature.kind {
-        FailureKind::DataRace => explain_race(run),
-        _ => explain(run, failure.as_ref(), &mut probe)?,
+    let explanation = match bug.signature.kind {
+        FailureKind::DataRace => explain_race(run, locks),
+        _ => explain(run, failure.as_ref(), locks, &mut probe)?,
     };
     bar.finish_and_clear();
-    let atlas = trials.atlas_mut();
-    let mut words = LockWords::of(atlas);
-    explanation.look_for_lock_cycles(&mut |operation| words.step(atlas, operation));
     Ok(Explained {
         explanation,
         failure,
@@ -244,6 +246,12 @@ fn note_missing(bug: &Bug, sources: &Sources) {
     for file in sources.missing() {
         let file = printable(file);
         eprintln!("bohr: note: {file} was not found: its lines are told without their text");
+    }
+    for file in sources.newer() {
+        let file = printable(file);
+        eprintln!(
+            "bohr: note: {file} was changed after the program was built: its lines may not be those that ran"
+        );
     }
     note_missing_lines(bug);
 }

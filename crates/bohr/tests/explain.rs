@@ -100,7 +100,7 @@ fn a_deadlock_is_told_by_its_locks() {
 }
 
 #[test]
-fn a_source_that_is_gone_is_missed_in_a_word() {
+fn a_source_that_is_gone_or_has_changed_is_told_in_a_word() {
     let folder = Folder::empty();
     let source = folder.path("gone.c");
     std::fs::write(&source, read_source("lost_update")).unwrap();
@@ -109,6 +109,10 @@ fn a_source_that_is_gone_is_missed_in_a_word() {
     folder.bohr(&["hunt", "--", "./program"]).expect(1);
     let whole = folder.bohr(&["explain", "program.bohr"]).expect(0);
     assert_eq!(whole.messages(), "");
+    std::fs::write(&source, format!("\n{}", read_source("lost_update"))).unwrap();
+    let told = folder.bohr(&["explain", "program.bohr"]).expect(0);
+    let changed = "gone.c was changed after the program was built";
+    assert!(told.messages().contains(changed), "{told}");
     std::fs::remove_file(source).unwrap();
     let told = folder.bohr(&["explain", "program.bohr"]).expect(0);
     assert!(told.messages().contains("gone.c was not found"), "{told}");
@@ -226,6 +230,16 @@ fn a_signal_that_wakes_another_was_not_missed() {
     let found = found_of("wrong_waiter", &[]);
     let missed = found.iter().find(|(kind, _)| kind == "missed-notification");
     assert_eq!(missed, None, "{found:?}");
+}
+
+#[test]
+fn locks_of_one_name_are_told_apart() {
+    let (told, _) = told_of("transfers");
+    let sentence = told["findings"][0]["sentence"].as_str().unwrap();
+    let two = "account.lock #2";
+    assert_eq!(sentence.matches(two).count(), 2, "{sentence}");
+    let one = sentence.replace(two, "");
+    assert_eq!(one.matches("account.lock").count(), 2, "{sentence}");
 }
 
 #[test]

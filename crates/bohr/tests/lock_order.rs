@@ -232,6 +232,32 @@ fn main() {
 }
 "#;
 
+/// A writer sleeps on another word than readers do, and than the one that they change.
+#[test]
+fn a_writer_that_waits_for_readers_closes_a_circle() {
+    let folder = Folder::empty();
+    folder.build_rust("registry", REGISTRY);
+    let found = folder.bohr(&["hunt", "--json", "--", "target/release/registry"]);
+    assert_eq!(found.expect(1).json()["kind"], "deadlock");
+    let told = folder.bohr(&["explain", "registry.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let [finding] = &told["findings"].as_array().unwrap()[..] else {
+        panic!("one finding: {told}")
+    };
+    assert_eq!(finding["kind"], "deadlock", "{told}");
+    let verdict = finding["sentence"].as_str().unwrap();
+    for marker in ["lowest-inside", "logger-inside"] {
+        assert!(verdict.contains(&line_of(marker)), "{verdict}");
+    }
+    assert_eq!(told["lock_cycles"], json!([]));
+}
+
+/// Where in the registry's source a marker stands.
+fn line_of(marker: &str) -> String {
+    let number = REGISTRY.lines().position(|line| line.contains(marker));
+    format!("main.rs:{}", number.expect("a line") + 1)
+}
+
 #[test]
 fn locks_of_rust_are_told_by_the_lines_that_take_them() {
     let folder = Folder::empty();
@@ -251,16 +277,12 @@ fn locks_of_rust_are_told_by_the_lines_that_take_them() {
     let [cycle] = &told["lock_cycles"].as_array().unwrap()[..] else {
         panic!("one cycle: {told}")
     };
-    let line = |marker: &str| {
-        let number = REGISTRY.lines().position(|line| line.contains(marker));
-        format!("main.rs:{}", number.expect("a line") + 1)
-    };
     let all: Vec<[String; 2]> = { takings(cycle).into_iter() }
         .map(|[_, takes, at, ..]| [takes, at])
         .collect();
     let expected = [
-        ["Registry::lowest".to_string(), line("lowest-inside")],
-        ["Registry::logger".to_string(), line("logger-inside")],
+        ["Registry::lowest".to_string(), line_of("lowest-inside")],
+        ["Registry::logger".to_string(), line_of("logger-inside")],
     ];
     assert_eq!(all, expected);
 }

@@ -3,6 +3,7 @@
 mod program;
 
 use super::*;
+use crate::toy::waiting;
 use bohr_event::{MemoryOrder, ThreadIndex};
 use program::{Act, cycles_of_all_runs, program, program_with_forks, run};
 use proptest::prelude::*;
@@ -269,4 +270,39 @@ proptest! {
         let locked = program[0].iter().any(|act| matches!(act, Act::Take(..)));
         prop_assert!(locked || told.is_subset(&truth), "{told:?} of {truth:?} in {program:?}");
     }
+}
+
+/// Locks made of atomics: threads sleep on other words than the ones that they take.
+#[test]
+fn whoever_sleeps_in_a_cycle_has_closed_it() {
+    use EventKind::{Update, Wait};
+    let mut words = |operation: &Operation| {
+        let take = LockStep::Take {
+            shared: false,
+            waits: true,
+        };
+        Some(match operation.order {
+            MemoryOrder::Release => LockStep::Give,
+            _ => take,
+        })
+    };
+    let steps = [
+        step(1, Update, 10),
+        step(2, Update, 20),
+        step(1, Update, 20),
+        step(2, Update, 10),
+    ];
+    let sleeper = |thread, object| waiting(thread, Wait, object, None);
+    let states = [sleeper(1, 21), sleeper(2, 11)];
+    let orders = LockOrders::of(&steps, &states, &mut words);
+    assert_eq!(orders.closed.map(|cycle| cycle.links.len()), Some(2));
+    assert_eq!(orders.cycles, []);
+    // One of them is awake, or has given up.
+    let orders = LockOrders::of(&steps, &states[..1], &mut words);
+    assert_eq!((orders.closed, orders.cycles.len()), (None, 1));
+    let mut gives = step(2, Update, 10);
+    gives.operation.order = MemoryOrder::Release;
+    let steps = [&steps[..], &[gives]].concat();
+    let orders = LockOrders::of(&steps, &states, &mut words);
+    assert_eq!((orders.closed, orders.cycles.len()), (None, 1));
 }

@@ -2,7 +2,7 @@
 
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
-use bohr_page::{Ending, Lexicon, Page, Run, Whereabouts};
+use bohr_page::{Ending, Lexicon, Page, Run, SourceText, Whereabouts};
 use bohr_report::{Bug, Columns, Finding, FindingKind, Story, Told};
 
 /// Calls variables and functions by a word, and everything by its number.
@@ -23,9 +23,12 @@ impl Lexicon for Words {
         }
     }
 
-    fn source(&mut self, file: &str) -> Option<String> {
+    fn source(&mut self, file: &str) -> Option<SourceText> {
         let line = |number: u32| format!("int {}{number} = {number}; // {file}\n", self.word);
-        self.has_sources.then(|| (1..200).map(line).collect())
+        self.has_sources.then(|| SourceText {
+            text: (1..200).map(line).collect(),
+            is_newer: self.word == "newer",
+        })
     }
 }
 

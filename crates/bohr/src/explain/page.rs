@@ -9,7 +9,7 @@ use bohr_event::{Operation, PlaceNumber};
 use bohr_explain::{Explanation, Order, Window};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials};
-use bohr_page::{Ending, Lexicon, Page, Run, Whereabouts};
+use bohr_page::{Ending, Lexicon, Page, Run, SourceText, Whereabouts};
 use bohr_report::Story;
 use bohr_schedule::{Plan, Rule};
 
@@ -85,7 +85,7 @@ fn shown(observed: &Observed, ending: Ending) -> Option<Run<'_>> {
 
 impl Lexicon for Telling<'_> {
     fn variable(&mut self, operation: &Operation) -> String {
-        self.names.object(operation)
+        self.object(operation)
     }
 
     fn whereabouts(&mut self, place: PlaceNumber) -> Whereabouts {
@@ -100,7 +100,7 @@ impl Lexicon for Telling<'_> {
         }
     }
 
-    fn source(&mut self, file: &str) -> Option<String> {
+    fn source(&mut self, file: &str) -> Option<SourceText> {
         self.sources.whole(file)
     }
 }

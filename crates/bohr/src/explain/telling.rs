@@ -2,7 +2,7 @@
 
 use super::source::Sources;
 use super::stacks::Stacks;
-use bohr_event::PlaceNumber;
+use bohr_event::{Operation, PlaceNumber};
 use bohr_explain::Moment;
 use bohr_explore::{Names, Spot};
 use bohr_report::{Teller, Told};
@@ -15,6 +15,8 @@ pub struct Telling<'a> {
     pub sources: Sources,
     /// Places that were asked about: whether the author wrote what is there.
     written: HashMap<PlaceNumber, bool>,
+    /// Of what was told, its parts apart: what bears the name, in that order.
+    bearers: HashMap<String, HashMap<u64, usize>>,
 }
 
 impl Teller for Telling<'_> {
@@ -25,7 +27,7 @@ impl Teller for Telling<'_> {
             thread: moment.thread.to_string(),
             number: moment.number,
             kind: operation.verb().to_string(),
-            object: self.names.object(operation),
+            object: self.object(operation),
             takes_object: operation.kind.takes_object(),
             function: spot.function,
             line: spot.line,
@@ -53,6 +55,7 @@ impl<'a> Telling<'a> {
             stacks,
             sources,
             written: HashMap::new(),
+            bearers: HashMap::new(),
         }
     }
 
@@ -61,6 +64,21 @@ impl<'a> Telling<'a> {
         for allocation in allocations {
             let origin = self.spot(allocation);
             self.names.learn_origin(allocation.operation.object, origin);
+        }
+    }
+
+    /// What an operation is about. Things of one name are told apart by their numbers,
+    /// which all fields of an object have in common.
+    pub fn object(&mut self, operation: &Operation) -> String {
+        let name = self.names.object(operation);
+        let Some(bearer) = self.names.bearer(operation) else {
+            return name;
+        };
+        let known = self.bearers.entry(whole(&name).to_string()).or_default();
+        let next = known.len() + 1;
+        match *known.entry(bearer).or_insert(next) {
+            1 => name,
+            number => format!("{name} #{number}"),
         }
     }
 
@@ -108,5 +126,29 @@ impl<'a> Telling<'a> {
             }
         }
         lines
+    }
+}
+
+/// The name of what something is a part of, if it is one.
+fn whole(name: &str) -> &str {
+    let end = [".", "::", "["].iter().filter_map(|mark| name.rfind(mark));
+    end.max().map_or(name, |end| &name[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole;
+
+    #[test]
+    fn parts_belong_to_what_has_them() {
+        for (name, of) in [
+            ("account.lock", "account"),
+            ("Cache::entries", "Cache"),
+            ("cells[3].next", "cells[3]"),
+            ("forks[…]", "forks"),
+            ("counter", "counter"),
+        ] {
+            assert_eq!(whole(name), of);
+        }
     }
 }
