@@ -7,7 +7,6 @@ use crate::format::{
     FILE_HEADER, FILTER_AT, FILTER_BYTES, KIND_EVENTS, OPEN_BYTES, OPEN_COUNT_AT, OPEN_NOTE_AT,
     OPEN_THREAD_AT, column_at, room,
 };
-use crate::numbers::LEAD;
 use crate::{Medium, Sequence, TraceError};
 
 pub(crate) const COLUMN_ORDER: [Column; COLUMNS] = [
@@ -79,15 +78,8 @@ pub(crate) struct EventBlock<'a> {
     pub first: Sequence,
     pub count: u32,
     pub columns: [&'a [u8]; COLUMNS],
-    /// The address and the value column, each with the eight bytes before it.
-    pub led: [&'a [u8]; 2],
     /// The whole block, if it is a sealed one.
     pub sealed: Option<&'a [u8]>,
-}
-
-/// The columns of numbers among all of them.
-fn numbers<'a>(columns: &[&'a [u8]; COLUMNS]) -> [&'a [u8]; 2] {
-    [Column::Address, Column::Value].map(|column| columns[column as usize])
 }
 
 impl<'a> EventBlock<'a> {
@@ -95,22 +87,18 @@ impl<'a> EventBlock<'a> {
     pub(crate) fn sealed(block: &'a [u8]) -> Option<EventBlock<'a>> {
         let count = read_u32(block, 32)?;
         let mut columns = [&block[..0]; COLUMNS];
-        let mut led = columns;
-        let mut at = EVENT_HEADER;
+        let mut rest = block.get(EVENT_HEADER..)?;
         for (position, column) in columns.iter_mut().enumerate() {
-            let end = at.checked_add(read_u32(block, 36 + 4 * position)? as usize)?;
-            *column = block.get(at..end)?;
-            led[position] = block.get(at - LEAD..end)?;
-            at = end;
+            let length = read_u32(block, 36 + 4 * position)? as usize;
+            (*column, rest) = rest.split_at_checked(length)?;
         }
-        let sound = at == block.len()
+        let sound = rest.is_empty()
             && columns[Column::Control as usize].len() == count as usize
             && count as usize <= BLOCK_EVENTS;
         sound.then_some(EventBlock {
             first: Sequence(read_u64(block, 24)?),
             count,
             columns,
-            led: numbers(&led),
             sealed: Some(block),
         })
     }
@@ -127,15 +115,10 @@ impl<'a> EventBlock<'a> {
         cut(Column::Control, count as usize)?;
         cut(Column::Thread, read_u32(open, OPEN_THREAD_AT)? as usize)?;
         cut(Column::Note, read_u32(open, OPEN_NOTE_AT)? as usize)?;
-        let led = COLUMN_ORDER.map(|column| {
-            let at = column_at(column);
-            &open[at - LEAD..at + room(column)]
-        });
         Some(EventBlock {
             first: Sequence(read_u64(open, 0)?),
             count,
             columns,
-            led: numbers(&led),
             sealed: None,
         })
     }

@@ -53,7 +53,7 @@ impl<'a> Events<'a> {
     }
 
     /// Goes to the next block that can hold something wanted; `None` at the end.
-    fn open_next(&mut self) -> Option<Result<(), TraceError>> {
+    fn advance(&mut self) -> Option<Result<(), TraceError>> {
         loop {
             let block = self.trace.block(self.next)?;
             self.next.0 += 1;
@@ -68,26 +68,6 @@ impl<'a> Events<'a> {
             }
             self.predictor.reset();
             return Some(Decoder::new(block).map(|decoder| self.current = Some(decoder)));
-        }
-    }
-}
-
-impl Events<'_> {
-    /// Has the next events decoded, of the next block if nothing is left of this one.
-    #[cold]
-    #[inline(never)]
-    fn refill(&mut self) -> Option<Result<(), TraceError>> {
-        loop {
-            if let Some(decoder) = &mut self.current {
-                match decoder.advance(&mut self.predictor) {
-                    Ok(false) => self.current = None,
-                    Ok(true) => return Some(Ok(())),
-                    Err(error) => return Some(Err(error)),
-                }
-            }
-            if let Err(error) = self.open_next()? {
-                return Some(Err(error));
-            }
         }
     }
 }
@@ -116,16 +96,16 @@ impl Iterator for Events<'_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let decoder = self.current.as_mut();
-            match decoder.and_then(|decoder| decoder.next(&self.predictor)) {
-                Some((sequence, record)) if self.wanted.has(sequence, &record) => {
-                    return Some(Ok((sequence, record)));
-                }
-                Some(_) => {}
-                None => match self.refill()? {
-                    Ok(()) => {}
+            let Some(decoder) = &mut self.current else {
+                match self.advance()? {
+                    Ok(()) => continue,
                     Err(error) => return Some(Err(error)),
-                },
+                }
+            };
+            match decoder.next(&mut self.predictor) {
+                None => self.current = None,
+                Some(Ok((sequence, record))) if !self.wanted.has(sequence, &record) => {}
+                Some(item) => return Some(item),
             }
         }
     }

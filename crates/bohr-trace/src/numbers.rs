@@ -1,122 +1,126 @@
-//! The columns of addresses and values: numbers of as many bytes as their codes
-//! say. Nobody can foresee the codes of threads that race, so a number is read and
-//! added to what it counts from without a branch: each code is a row of masks.
+//! The columns of addresses and values: numbers of as many bytes as their codes say,
+//! read without asking how many these are.
 
-/// Bytes in front of a column that are read with its first number.
-pub(crate) const LEAD: usize = 8;
+use crate::batch::BATCH;
 
-/// What a code says of a number: what it takes of its column, and of what is expected.
+/// Bytes of the longest number.
+const LONGEST: usize = 8;
+
+/// What a code says of a number.
 #[derive(Clone, Copy)]
 pub(crate) struct Code {
-    bytes: usize,
+    bytes: u16,
     /// Moves the number's last byte out of a word that ends with it.
-    shift: u32,
+    shift: u16,
     /// 0 where there is no number.
     keep: u64,
-    /// For each expectation, all bits or none.
-    from: [u64; 4],
 }
 
-const fn code(bytes: usize, signed: bool, from: [bool; 4]) -> Code {
-    let mut masks = [0; 4];
-    let mut at = 0;
-    while at < 4 {
-        masks[at] = if from[at] { !0 } else { 0 };
-        at += 1;
-    }
-    let shift = if bytes == 0 { 0 } else { 64 - 8 * bytes as u32 };
+const SIGNED: bool = true;
+
+const fn code(bytes: u16, signed: bool) -> Code {
+    let shift = if bytes == 0 { 0 } else { 64 - 8 * bytes };
     let keep = match bytes {
         0 => 0,
         _ if signed => !0,
         _ => !0 >> shift,
     };
-    Code {
-        bytes,
-        shift,
-        keep,
-        from: masks,
-    }
+    Code { bytes, shift, keep }
 }
 
-const NOTHING: [bool; 4] = [false; 4];
+const NONE: Code = code(0, SIGNED);
 
-/// From: the site's last object, its stride, the thread's last object, the site's offset.
-pub(crate) const ADDRESSES: [Code; 8] = {
-    const SITE: [bool; 4] = [true, false, false, false];
-    const THREAD: [bool; 4] = [false, false, true, false];
-    [
-        code(0, true, [true, true, false, false]),
-        code(0, true, SITE),
-        code(0, true, [false, false, true, true]),
-        code(1, true, SITE),
-        code(2, true, SITE),
-        code(2, true, THREAD),
-        code(4, true, SITE),
-        code(8, true, NOTHING),
-    ]
-};
+pub(crate) const ADDRESS_CODES: [Code; 8] = [
+    NONE,
+    NONE,
+    NONE,
+    code(1, SIGNED),
+    code(2, SIGNED),
+    code(2, SIGNED),
+    code(4, SIGNED),
+    code(8, SIGNED),
+];
 
-/// From: what memory held, the site's last value, its step; nothing else.
-pub(crate) const VALUES: [Code; 8] = {
-    const HELD: [bool; 4] = [true, false, false, false];
-    [
-        code(0, true, NOTHING),
-        code(0, true, HELD),
-        code(0, true, [false, true, true, false]),
-        code(1, true, HELD),
-        code(2, true, HELD),
-        code(4, true, HELD),
-        code(8, true, NOTHING),
-        code(4, false, NOTHING),
-    ]
-};
+pub(crate) const VALUE_CODES: [Code; 8] = [
+    NONE,
+    NONE,
+    NONE,
+    code(1, SIGNED),
+    code(2, SIGNED),
+    code(4, SIGNED),
+    code(8, SIGNED),
+    code(4, !SIGNED),
+];
 
 /// Bytes that each address code puts into its column.
-pub(crate) const ADDRESS_BYTES: [usize; 8] = lengths(&ADDRESSES);
+pub(crate) const ADDRESS_BYTES: [usize; 8] = lengths(&ADDRESS_CODES);
 
 /// Bytes that each value code puts into its column.
-pub(crate) const VALUE_BYTES: [usize; 8] = lengths(&VALUES);
+pub(crate) const VALUE_BYTES: [usize; 8] = lengths(&VALUE_CODES);
 
 const fn lengths(codes: &[Code; 8]) -> [usize; 8] {
     let mut bytes = [0; 8];
     let mut at = 0;
     while at < 8 {
-        bytes[at] = codes[at].bytes;
+        bytes[at] = codes[at].bytes as usize;
         at += 1;
     }
     bytes
 }
 
-/// What is left of a column.
-#[derive(Clone, Copy)]
+/// Bytes of the numbers of a batch, at most.
+const MOST: usize = LONGEST * BATCH;
+
+/// A power of two, so that no position below it has to be compared with anything.
+const ROOM: usize = 2 * MOST;
+
+/// A column, of which a batch's numbers are copied to where words can be read around them.
 pub(crate) struct Numbers<'a> {
-    /// With the last bytes of what was taken, or what lies in front of the column.
-    rest: &'a [u8],
+    /// From the batch's first number on.
+    column: &'a [u8],
+    /// The first number comes behind as many bytes as the longest has: whatever its
+    /// length, a word ends with it.
+    bytes: [u8; LONGEST + ROOM],
+    /// How many bytes of the batch were taken.
+    taken: usize,
+    /// How many there are.
+    there: usize,
 }
 
 impl<'a> Numbers<'a> {
-    /// Begins a column, given with what lies in front of it.
-    pub(crate) fn new(led: &'a [u8]) -> Numbers<'a> {
-        Numbers { rest: led }
+    /// Of a column.
+    pub(crate) fn of(column: &'a [u8]) -> Numbers<'a> {
+        Numbers {
+            column,
+            bytes: [0; LONGEST + ROOM],
+            taken: 0,
+            there: 0,
+        }
     }
 
-    /// Bytes that nobody has taken.
-    pub(crate) fn left(&self) -> usize {
-        self.rest.len() - LEAD
+    /// Begins another batch.
+    pub(crate) fn read_ahead(&mut self) {
+        self.column = &self.column[self.taken..];
+        self.there = self.column.len().min(MOST);
+        self.bytes[LONGEST..LONGEST + self.there].copy_from_slice(&self.column[..self.there]);
+        self.taken = 0;
     }
 
-    /// The number that a code tells, given what it may count from; `None` if the
-    /// column ends before it does.
+    /// Bytes that were not taken.
+    pub(crate) fn unused(&self) -> usize {
+        self.column.len() - self.taken
+    }
+
+    /// The number that a code asks for; `None` if the column ends before it does.
     #[inline(always)]
-    pub(crate) fn take(&mut self, code: &Code, expected: [u64; 4]) -> Option<u64> {
-        let rest = self.rest.get(code.bytes..)?;
-        let word = u64::from_le_bytes(*rest.first_chunk()?);
-        self.rest = rest;
-        let number = ((word as i64) >> code.shift) as u64 & code.keep;
-        let base = expected
-            .into_iter()
-            .zip(code.from)
-            .fold(0u64, |sum, (part, mask)| sum.wrapping_add(part & mask));
-        Some(base.wrapping_add(number))
+    pub(crate) fn take(&mut self, code: &Code) -> Option<u64> {
+        let taken = self.taken + usize::from(code.bytes);
+        if taken > self.there {
+            return None;
+        }
+        self.taken = taken;
+        let word = self.bytes[taken % ROOM..].first_chunk();
+        let word = u64::from_le_bytes(*word.expect("there is a word behind every position"));
+        Some(((word as i64) >> code.shift) as u64 & code.keep)
     }
 }

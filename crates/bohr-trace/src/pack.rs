@@ -54,11 +54,10 @@ fn seal(block: &EventBlock<'_>, file: &mut Vec<u8>) -> Result<(), TraceError> {
     let mut decoder = Decoder::new(block)?;
     let mut predictor = Predictor::new();
     let mut summary = Summary::empty();
-    while decoder.advance(&mut predictor)? {
-        while let Some((_, record)) = decoder.next(&predictor) {
-            summary.add_thread(record.thread);
-            summary.add_object(record.operation.object, record.operation.size);
-        }
+    while let Some(event) = decoder.next(&mut predictor) {
+        let (_, record) = event?;
+        summary.add_thread(record.thread);
+        summary.add_object(record.operation.object, record.operation.size);
     }
     let mut columns = block.columns;
     for (column, left) in [Column::Site, Column::Address, Column::Value]

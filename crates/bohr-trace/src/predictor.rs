@@ -13,6 +13,7 @@ use crate::writer::shape;
 use alloc::boxed::Box;
 use alloc::vec;
 use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
+use core::hint::select_unpredictable;
 
 /// Where a context lies in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -262,11 +263,7 @@ impl Cell {
     /// What memory held at that address; 0 if nobody knows.
     #[inline(always)]
     pub(crate) fn held(&self, address: u64) -> u64 {
-        if self.address == address {
-            self.value
-        } else {
-            0
-        }
+        select_unpredictable(self.address == address, self.value, 0)
     }
 
     /// Learns it.
