@@ -94,6 +94,10 @@ pub const NO_GATE: u32 = u32::MAX;
 /// Bit of a gate's number: it leaves out a call.
 pub const CALL_GATE: u32 = 1 << 31;
 
+/// Where the stacks and thread-local variables of threads lie under control, those of the
+/// main thread apart. When a thread has ended, the next one gets its place.
+pub const THREAD_SLOTS: core::ops::Range<u64> = 0x1300_0000_0000..0x1400_0000_0000;
+
 /// Which set of hooks a module was made with.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,9 @@
 //! Race Detection", PLDI 2009): a write is remembered as one epoch, reads as
 //! one as long as they are ordered. What orders them is in
 //! `happens_before.rs`. Deviations: accesses of different sizes are compared byte by
-//! byte; of the races between two places the first is kept and the others are counted.
+//! byte; of the races between two places the first is kept and the others are counted;
+//! what a thread that has ended left on its stack is nothing to those that began later,
+//! since one of them may have got its place.
 //!
 //! With n events, T threads and s synchronisation events this takes
 //! O(n + s · T) time, and memory for the addresses that are touched and for T clocks of
@@ -16,8 +18,9 @@ mod memory;
 pub use locks::locks_held;
 
 use crate::happens_before::HappensBefore;
+use bohr_event::abi::THREAD_SLOTS;
 use bohr_event::control::Step;
-use bohr_event::{EventKind, MemoryOrder, PlaceNumber};
+use bohr_event::{EventKind, MemoryOrder, PlaceNumber, ThreadIndex};
 use memory::{Epoch, Word, words};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -76,6 +79,10 @@ pub fn races(steps: &[Step]) -> Vec<Race> {
 struct Detector {
     known: HappensBefore,
     memory: HashMap<u64, Word>,
+    /// When the threads began that there are.
+    born: HashMap<ThreadIndex, usize>,
+    /// When threads ended, by their index, which is given again; ascending.
+    ended: HashMap<ThreadIndex, Vec<usize>>,
     races: Vec<(usize, usize)>,
 }
 
@@ -85,6 +92,10 @@ impl Detector {
         match operation.kind {
             kind if kind.is_access() => self.check(event, step),
             EventKind::Alloc | EventKind::Free => self.forget(operation.object, operation.size),
+            EventKind::Start => {
+                self.born.insert(step.thread, event);
+            }
+            EventKind::Exit => self.ended.entry(step.thread).or_default().push(event),
             _ => {}
         }
         self.known.watch(step);
@@ -100,9 +111,14 @@ impl Detector {
             atomic: operation.order > MemoryOrder::Plain,
             writes: operation.kind.writes(),
         };
+        let in_slot = THREAD_SLOTS.contains(&operation.object);
+        let born = self.born.get(&step.thread).filter(|_| in_slot).copied();
         let mut found = None;
         for (word, bytes) in words(operation.object, u64::from(operation.size.max(1))) {
             let word = self.memory.entry(word).or_default();
+            if let Some(born) = born {
+                word.retain(|earlier| !had_ended(&self.ended, earlier, born));
+            }
             found = word.access(bytes, epoch, known).or(found);
         }
         self.races.extend(found.map(|first| (first, event)));
@@ -116,6 +132,13 @@ impl Detector {
             }
         }
     }
+}
+
+/// Whether the thread that made an access had ended before this event.
+fn had_ended(ended: &HashMap<ThreadIndex, Vec<usize>>, access: &Epoch, event: usize) -> bool {
+    let ends = ended.get(&access.thread).map_or(&[][..], Vec::as_slice);
+    let next = ends.partition_point(|end| *end < access.event);
+    ends.get(next).is_some_and(|end| *end < event)
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@
 //!   0x2000_0000_0000  heap       one region per thread path
 //! ```
 
+use bohr_event::abi::THREAD_SLOTS;
+
 /// Where the trace of a run is mapped: two halves, of which one is in use. Below it
 /// ends what AddressSanitizer keeps.
 pub const TRACE: usize = 0x1001_0000_0000;
@@ -35,7 +37,7 @@ pub const COPIES: usize = 0x1182_0000_0000;
 pub const MAIN_STACK: usize = 0x1200_0000_0000;
 
 /// First slot for the stack of a thread.
-pub const STACKS: usize = 0x1300_0000_0000;
+pub const STACKS: usize = THREAD_SLOTS.start as usize;
 /// First slot for a stack that is larger than usual.
 pub const LARGE_STACKS: usize = 0x1380_0000_0000;
 /// Unmapped space between stacks, so that running over the end faults.
@@ -48,7 +50,7 @@ pub const STACK_RESERVE: usize = 64 << 10;
 pub const ENGINE_NEEDS: usize = 40 << 10;
 
 /// One byte for every 16 bytes of heap, not 0 where they have been freed.
-pub const SHADOW: usize = 0x1400_0000_0000;
+pub const SHADOW: usize = THREAD_SLOTS.end as usize;
 
 /// First heap region. The bits of a heap address above [`HEAP_BITS`] are those
 /// of this one, and of no other address: hooks test for that.

@@ -59,6 +59,11 @@ impl Word {
         race
     }
 
+    /// Forgets accesses that nobody can have met.
+    pub fn retain(&mut self, mut still: impl FnMut(&Epoch) -> bool) {
+        self.0.retain(|note| still(&note.epoch));
+    }
+
     /// Forgets some bytes.
     pub fn forget(&mut self, bytes: u8) {
         self.0.iter_mut().for_each(|note| note.bytes &= !bytes);

@@ -27,6 +27,31 @@ fn pairs(steps: &[Step]) -> Vec<(usize, usize)> {
 }
 
 #[test]
+fn a_thread_that_gets_the_place_of_another_does_not_meet_it() {
+    use EventKind::*;
+    let place = THREAD_SLOTS.start + 64;
+    let begins = |thread, since: u64| plain(thread, Start, 1000 + since);
+    let ends = |thread, since: u64| plain(thread, Exit, 2000 + since);
+    let life = |thread, since, place| {
+        [
+            begins(thread, since),
+            plain(thread, Write, place),
+            ends(thread, since),
+        ]
+    };
+    // One after the other, perhaps with the index of the first.
+    let both = [life(1, 1, place), life(2, 2, place)];
+    assert_eq!(pairs(&both.concat()), []);
+    let three = [life(1, 1, place), life(1, 2, place), life(2, 3, place)];
+    assert_eq!(pairs(&three.concat()), []);
+    // Beside each other they meet, and elsewhere always.
+    let [start, write, exit] = life(1, 1, place);
+    let beside = [begins(2, 2), start, write, exit, plain(2, Write, place)];
+    assert_eq!(pairs(&beside), [(2, 4)]);
+    assert_eq!(pairs(&[life(1, 1, 64), life(2, 2, 64)].concat()), [(1, 4)]);
+}
+
+#[test]
 fn a_lock_orders_and_its_absence_does_not() {
     use EventKind::*;
     let locked = |thread| {
