@@ -10,7 +10,7 @@ use bohr_event::control::{
     Request,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;
@@ -286,9 +286,13 @@ impl Drop for Server {
     }
 }
 
-/// The program's runs die with it: each has asked the kernel for that.
+/// The program's runs die with it: each has asked the kernel for that. What they have
+/// started is in its group, unless it has left that.
 fn end(child: &mut Child) {
     // It may have ended already, and then there is nothing to do.
+    if let Ok(None) = child.try_wait() {
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -1,5 +1,5 @@
-//! Processes that were cloned here: waiting for their end, and ending those that
-//! take too long.
+//! Processes that were cloned here: waiting for their end, ending those that
+//! take too long, and what they leave behind.
 
 use crate::{
     faults::{self, WATCHDOG},
@@ -10,7 +10,10 @@ use bohr_event::{
     FailureKind, ThreadIndex,
     control::{Failure, Outcome},
 };
-use core::mem::MaybeUninit;
+use core::{
+    mem::MaybeUninit,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// Time between looks at the clock.
 pub const TICK: u64 = 50_000_000;
@@ -70,6 +73,7 @@ pub fn wait_for(child: usize, milliseconds: u32, runs: impl Fn() -> Option<u64>)
         let arguments = [child, &raw mut status as usize, any, 0, 0, 0];
         // SAFETY: writes the status.
         if unsafe { system::try_call(libc::SYS_wait4, arguments) }.is_ok() {
+            end_orphans();
             return match (libc::WIFEXITED(status), killed) {
                 (_, true) => End::Overdue,
                 (true, _) => End::Exited(libc::WEXITSTATUS(status)),
@@ -92,6 +96,78 @@ pub fn wait_for(child: usize, milliseconds: u32, runs: impl Fn() -> Option<u64>)
             send_signal(child, libc::SIGKILL);
         }
     }
+}
+
+/// Whether what runs leave behind is ours.
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+
+/// Has processes become ours whose parents end, so that what a run has started can go with
+/// it. Clones do not inherit that. Where the program has children before `main`, nobody can
+/// tell whose a child is.
+pub fn adopt() {
+    let alone = wait_for_any(libc::WNOHANG) == Err(libc::ECHILD);
+    ADOPTS.store(alone, Ordering::Relaxed);
+    let arguments = [
+        libc::PR_SET_CHILD_SUBREAPER as usize,
+        usize::from(alone),
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: sets an attribute of this process.
+    unsafe { system::call(libc::SYS_prctl, arguments) };
+}
+
+/// Ends whatever the last clone has left behind. There is never more than one clone, so all
+/// children that are there after its end were the program's.
+fn end_orphans() {
+    while ADOPTS.load(Ordering::Relaxed) {
+        match wait_for_any(libc::WNOHANG) {
+            Ok(0) if end_children() => drop(wait_for_any(0)),
+            Ok(1..) | Err(libc::EINTR) => {}
+            // There are none, or nobody can tell which they are.
+            Ok(0) | Err(_) => return,
+        }
+    }
+}
+
+fn wait_for_any(options: i32) -> Result<usize, i32> {
+    let any = (options | libc::__WALL) as u32 as usize;
+    // SAFETY: nobody wants to know how they ended.
+    unsafe { system::try_call(libc::SYS_wait4, [usize::MAX, 0, any, 0, 0, 0]) }
+}
+
+/// Kills the children of this thread; whether there was one that is known.
+fn end_children() -> bool {
+    let path = c"/proc/thread-self/children".as_ptr() as usize;
+    let open = [libc::AT_FDCWD as usize, path, 0, 0, 0, 0];
+    // SAFETY: opens a file for reading.
+    let Ok(file) = (unsafe { system::try_call(libc::SYS_openat, open) }) else {
+        return false;
+    };
+    let mut text = [0u8; 1024];
+    let read = [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0];
+    // SAFETY: reads into the buffer, and closes what was opened here.
+    let length = unsafe {
+        let length = system::try_call(libc::SYS_read, read);
+        system::call(libc::SYS_close, [file, 0, 0, 0, 0, 0]);
+        length.unwrap_or(0)
+    };
+    let mut numbers = text[..length].split(|byte| !byte.is_ascii_digit());
+    let mut found = false;
+    // The last one may be cut, and is whole next time.
+    let cut = length == text.len();
+    while let Some(number) = numbers.next() {
+        let is_last = cut && numbers.clone().next().is_none();
+        let digits = number.iter().map(|digit| usize::from(digit - b'0'));
+        let process = digits.fold(0, |sum, digit| sum * 10 + digit);
+        if process != 0 && !is_last {
+            send_signal(process, libc::SIGKILL);
+            found = true;
+        }
+    }
+    found
 }
 
 fn send_signal(process: usize, signal: i32) {

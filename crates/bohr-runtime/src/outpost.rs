@@ -151,6 +151,7 @@ fn stand(candidate: Candidate, point: ForkPoint) {
     let depth = candidate.depth + 1;
     ledger.set_depth(depth);
     arena::begin_serving();
+    offspring::adopt();
     offspring::start_ticking();
     output::note();
     output::keep();

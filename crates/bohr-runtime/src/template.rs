@@ -39,6 +39,7 @@ pub fn serve(channel: Channel) {
     OBJECTS.refresh();
     output::note();
     obstacles::note_beginning();
+    offspring::adopt();
     offspring::start_ticking();
     channel.send(&Reply::Ready(Ready {
         objects: OBJECTS.list(),

@@ -12,19 +12,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whether any process runs this program.
-fn is_running(program: &Path) -> bool {
+/// How many processes run this program.
+fn running(program: &Path) -> usize {
     let processes = std::fs::read_dir("/proc").expect("there are processes");
     processes
         .filter_map(Result::ok)
         .filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok())
-        .any(|path| path == program)
+        .filter(|path| path == program)
+        .count()
 }
 
 /// Waits until nobody runs the program any more.
 fn ends(program: &Path) -> bool {
     let begin = Instant::now();
-    while is_running(program) {
+    while running(program) > 0 {
         if begin.elapsed() > Duration::from_secs(20) {
             return false;
         }
@@ -61,7 +62,7 @@ fn outposts_end_with_the_template_and_with_the_conversation() {
             template.run(&job);
         }
         assert!(matches!(template.point, Some(ForkPoint::Turn(_))));
-        assert!(is_running(&program.path));
+        assert!(running(&program.path) > 0);
         match hangs_up {
             true => template.hang_up(),
             false => drop(template),
@@ -85,6 +86,25 @@ fn a_program_that_forks_runs_its_child_uncontrolled_and_says_so() {
         let detail = report.report.detail.expect("asked for");
         assert!(detail.notices.contains(&Notice::Process));
     }
+}
+
+/// The children of a run end with it, while the template that has made it goes on, and
+/// theirs do.
+#[test]
+fn what_a_run_leaves_behind_ends_with_it() {
+    let program = Program::compile("leaves_children.c");
+    let mut template = program.start();
+    for _ in 0..3 {
+        let reports = template.run(&job(&Plan::new(Rule::Random), 1));
+        let child = harness::output(&reports[0]);
+        let folder = Path::new("/proc").join(child.trim());
+        assert!(
+            child.trim().parse::<u32>().is_ok() && !folder.exists(),
+            "{child}"
+        );
+    }
+    // The template and an outpost.
+    assert!(running(&program.path) <= 2);
 }
 
 #[test]
