@@ -253,7 +253,11 @@ impl Objects {
             Origin::Element(name, None) => format!("{}[…]", &program.texts[name]),
             Origin::Pointer(name) => format!("*{}", &program.texts[name]),
             Origin::Field(of, offset) => {
-                format!("{}[…]", self.field_name(program, of, offset, language)?)
+                let name = self.field_name(program, of, offset, language)?;
+                match refers(program, of, offset) {
+                    true => name,
+                    false => format!("{name}[…]"),
+                }
             }
         };
         Some(ObjectName {
@@ -286,6 +290,19 @@ impl Objects {
 /// What the names of types begin with that the compiler makes up, for what closures
 /// have captured.
 const MADE_UP: char = '{';
+
+/// What Rust puts before the name of a variable that a closure has captured by reference.
+const CAPTURED: &str = "_ref__";
+
+/// Whether a field goes by the name of what it points to: a reference, or what a
+/// closure has captured as one.
+fn refers(program: &Program, of: SourceTypeNumber, offset: u64) -> bool {
+    let field = program.source_field(of, offset);
+    let captured = field.is_some_and(|field| program.texts[field.name].starts_with(CAPTURED));
+    let leaf = program.source_leaf(of, offset);
+    let leaf = leaf.map(|leaf| &program.source_types[leaf]);
+    captured || matches!(leaf, Some(SourceType::Pointer { refers: true, .. }))
+}
 
 /// What the libraries call their locks, and the fields in them that hold data.
 const LOCKS: [&str; 12] = [
@@ -348,10 +365,17 @@ impl Objects {
                     };
                     let library = self.libraries.include(*owner);
                     let (owner, text) = (&program.texts[*name], &program.texts[field.name]);
-                    inside_best = !library && !owner.is_empty() && !text.is_empty();
+                    let text = text.strip_prefix(CAPTURED).unwrap_or(text);
+                    // Closures of C++ have types without names.
+                    let is_closure = match language {
+                        Language::Cpp => owner.is_empty() && best.is_none(),
+                        _ => owner.starts_with(MADE_UP),
+                    };
+                    let is_named = is_closure || !owner.is_empty();
+                    inside_best = !library && is_named && !text.is_empty();
                     if inside_best {
                         let between = if language == Language::C { "." } else { "::" };
-                        best = Some(match owner.starts_with(MADE_UP) {
+                        best = Some(match is_closure {
                             true => text.to_string(),
                             false => format!("{owner}{between}{text}"),
                         });

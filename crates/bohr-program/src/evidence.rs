@@ -306,7 +306,7 @@ impl Program {
         let slot = self.told_by_variables(frame, &Way::to(copy)).next()?;
         // The first part of it, if it is a pointer with a length.
         let first = self.source_leaf(slot.of, slot.offset)?;
-        let SourceType::Pointer { to } = self.source_types[first] else {
+        let SourceType::Pointer { to, .. } = self.source_types[first] else {
             return None;
         };
         let from = match slot.from {
@@ -354,7 +354,7 @@ impl Program {
     /// What a pointer says about what it points to.
     fn behind(&self, outer: &Evidence, way: &Way) -> Option<Evidence> {
         let to = match self.source_types[self.source_leaf(outer.of, outer.offset)?] {
-            SourceType::Pointer { to } => to.expand()?,
+            SourceType::Pointer { to, .. } => to.expand()?,
             _ => return None,
         };
         let name = match (outer.from, &self.source_types[outer.of]) {

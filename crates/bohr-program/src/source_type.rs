@@ -21,6 +21,9 @@ pub enum SourceType {
     Pointer {
         /// To what, if that is known.
         to: PackedOption<SourceTypeNumber>,
+        /// Whether it goes by the name of the one thing that it points to, as
+        /// references of C++ do.
+        refers: bool,
     },
     /// A structure, class or union.
     Structure {

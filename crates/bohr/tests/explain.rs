@@ -243,6 +243,16 @@ fn locks_of_one_name_are_told_apart() {
 }
 
 #[test]
+fn what_closures_capture_goes_by_its_name() {
+    let folder = Folder::empty();
+    folder.build_cpp("captured");
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    assert_eq!(told["findings"][0]["variable"], json!("total"), "{told}");
+}
+
+#[test]
 fn semaphores_close_a_circle() {
     let (told, mut names) = told_of("permits");
     let finding = &told["findings"][0];

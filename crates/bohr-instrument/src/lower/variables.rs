@@ -145,7 +145,7 @@ impl Lowering {
         }
         let of = match (declared, &self.builder.program().source_types[of]) {
             (true, _) => of,
-            (false, SourceType::Pointer { to }) => to.expand()?,
+            (false, SourceType::Pointer { to, .. }) => to.expand()?,
             (false, _) => return None,
         };
         Some(SourceVariable {
@@ -231,10 +231,11 @@ impl Lowering {
         // SAFETY: a type of the debug information.
         let size = unsafe { LLVMDITypeGetSizeInBits(of) } / 8;
         match tag(of) {
-            POINTER | REFERENCE | RVALUE_REFERENCE => {
+            kind @ (POINTER | REFERENCE | RVALUE_REFERENCE) => {
                 let base = self.base(of);
                 SourceType::Pointer {
                     to: base.map(|base| self.source_type(base)).into(),
+                    refers: kind != POINTER,
                 }
             }
             ARRAY => match self.base(of) {

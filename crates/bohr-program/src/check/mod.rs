@@ -167,7 +167,7 @@ impl Program {
         for of in self.source_types.values() {
             match of {
                 SourceType::Plain { .. } => {}
-                SourceType::Pointer { to } => optional(&self.source_types, *to)?,
+                SourceType::Pointer { to, .. } => optional(&self.source_types, *to)?,
                 SourceType::Array { element, .. } => within(&self.source_types, *element)?,
                 SourceType::Structure { name, fields, .. } => {
                     self.text(*name)?;
