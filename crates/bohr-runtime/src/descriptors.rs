@@ -14,7 +14,7 @@ use core::{
 pub type Check = dyn Fn() -> bool;
 
 /// Descriptors that are kept track of.
-const TRACKED: usize = 1024;
+const TRACKED: usize = 1 << 16;
 
 /// Devices that give random bytes: major number 1, minor numbers 8 and 9.
 const CHANCE: [u64; 2] = [1 << 8 | 8, 1 << 8 | 9];
@@ -128,6 +128,24 @@ pub fn set_stand_in(descriptor: i32, stands: bool) {
 /// Whether it is such a one.
 pub fn is_stand_in(descriptor: i32) -> bool {
     is_set(&STREAMS.stand_in, descriptor)
+}
+
+/// Another number for the same thing.
+pub fn copy(from: i32, to: i32) {
+    set_internal(to, is_internal(from));
+    set_stand_in(to, is_stand_in(from));
+}
+
+/// Whatever has this number next is something else.
+pub fn forget(descriptor: i32) {
+    set_internal(descriptor, false);
+    set_stand_in(descriptor, false);
+}
+
+/// The same for all of these.
+pub fn forget_all(numbers: core::ops::RangeInclusive<usize>) {
+    let last = (*numbers.end()).min(TRACKED - 1);
+    (*numbers.start()..=last).for_each(|number| forget(number as i32));
 }
 
 fn set(words: &[Cell<u64>], descriptor: i32, value: bool) {

@@ -41,6 +41,9 @@ fn ways_to_fail() {
         ("double-free", FailureKind::DoubleFree),
         ("bad-free", FailureKind::Abort),
         ("self-lock", FailureKind::Deadlock),
+        ("read-dup", FailureKind::Deadlock),
+        ("read-dup3", FailureKind::Deadlock),
+        ("read-fcntl", FailureKind::Deadlock),
     ];
     for (way, kind) in expected {
         let failure = failure(&program, way);

@@ -434,8 +434,7 @@ interpose! {
     }
 
     fn close(descriptor: i32) -> i32 {
-        descriptors::set_internal(descriptor, false);
-        descriptors::set_stand_in(descriptor, false);
+        descriptors::forget(descriptor);
         if control::is_on() {
             signal_file::forget(descriptor);
             if let Some(timer) = timers::of_descriptor(descriptor) {
@@ -448,8 +447,7 @@ interpose! {
     }
 
     fn dup2(old: i32, new: i32) -> i32 {
-        descriptors::set_internal(new, descriptors::is_internal(old));
-        descriptors::set_stand_in(new, descriptors::is_stand_in(old));
+        descriptors::copy(old, new);
         let copy = real!(fn dup2(i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
         dispatch::directly(|| unsafe { copy(old, new) })

@@ -12,6 +12,7 @@ use core::{cell::RefCell, ffi::c_char, ptr};
 
 /// A name, and what it stands for: a descriptor, or the address of a semaphore.
 struct Named {
+    /// Empty once it has been taken away: who has opened it goes on using it.
     name: Vec<u8>,
     content: usize,
 }
@@ -33,8 +34,17 @@ impl Register {
 
     fn find(&self, name: &[u8]) -> Option<usize> {
         let all = self.all.borrow();
-        let found = all.iter().find(|one| one.name == name);
+        let found = all.iter().find(|one| !name.is_empty() && one.name == name);
         found.map(|one| one.content)
+    }
+
+    /// Takes a name away; whether anything had it.
+    fn unname(&self, name: &[u8]) -> bool {
+        let mut all = self.all.borrow_mut();
+        let mut found = all
+            .iter_mut()
+            .filter(|one| !name.is_empty() && one.name == name);
+        found.next().map(|one| one.name.clear()).is_some()
     }
 
     fn forget(&self, name: &[u8]) -> Option<usize> {
@@ -232,9 +242,8 @@ interpose! {
     }
 
     fn sem_unlink(name: *const c_char) -> i32 {
-        // SAFETY: the program passes a name. Its memory stays: who has opened it may
-        // use it on.
-        if SEMAPHORES.forget(unsafe { bare(name) }).is_some() {
+        // SAFETY: the program passes a name.
+        if SEMAPHORES.unname(unsafe { bare(name) }) {
             return 0;
         }
         let unlink = real!(fn sem_unlink(*const c_char) -> i32);

@@ -66,6 +66,8 @@ int main(void) {
     assert(shm_unlink(name) == 0 && shm_unlink(name) == -1 && errno == ENOENT);
     assert(sem_unlink(name) == 0 && sem_unlink(name) == -1 && errno == ENOENT);
     assert(numbers[0] == 6 && sem_post(one) == 0);
+    // Whoever has opened it can close it still.
+    assert(sem_open(name, 0) == SEM_FAILED && errno == ENOENT && sem_close(one) == 0);
     // Left behind on purpose.
     assert(shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600) >= 0);
     assert(sem_open(name, O_CREAT | O_EXCL, 0600, 1) != SEM_FAILED);
