@@ -164,6 +164,18 @@ unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
     }
 }
 
+/// Shadows `std::random_device::_M_getval`: from the processor or from a file, it is chance,
+/// and comes from the system here, so that it is one call and no other.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZNSt13random_device9_M_getvalEv(_device: *mut c_void) -> u32 {
+    let get = real!(fn getrandom(*mut c_void, usize, u32) -> isize);
+    let mut number = 0u32;
+    // SAFETY: fills the number, which takes less than the system gives at once.
+    unsafe { get((&raw mut number).cast(), size_of::<u32>(), 0) };
+    write_number(number.into());
+    number
+}
+
 /// Shadows the C library's, whose state all threads share.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn rand() -> i32 {

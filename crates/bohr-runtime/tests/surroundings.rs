@@ -81,6 +81,17 @@ fn chance_is_the_same_in_every_process() {
     assert_eq!(lines.len(), 19, "{}", first[0]);
 }
 
+/// The processor has random numbers, too.
+#[test]
+fn chance_of_cpp_is_the_same_in_every_process() {
+    let first = equal_output("random_device.cpp");
+    let mut numbers: Vec<&str> = first[0].split_whitespace().collect();
+    assert_eq!(numbers.len(), 6);
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 6, "{}", first[0]);
+}
+
 #[test]
 fn accounts_are_the_same_in_every_process() {
     let first = equal_output("accounts.c");

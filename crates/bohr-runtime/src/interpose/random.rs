@@ -87,6 +87,16 @@ interpose! {
         }
     }
 
+    // std::random_device::_M_getval, which asks the processor if it can.
+    fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> u32 {
+        if !control::is_on() {
+            let get = real!(fn _ZNSt13random_device9_M_getvalEv(*mut c_void) -> u32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { get(device) };
+        }
+        given::number().unwrap_or_else(next) as u32
+    }
+
     fn rand() -> i32 {
         let own = real!(fn rand() -> i32);
         let given = if control::is_on() { given::number() } else { None };

@@ -54,7 +54,11 @@ impl<'p> Thread<'p> {
                 self.tell(world, at(0), &both.concat())?;
                 0
             }
-            "rand" | "random" | "arc4random" | "arc4random_uniform" => self.number(name)?,
+            "rand"
+            | "random"
+            | "arc4random"
+            | "arc4random_uniform"
+            | "_ZNSt13random_device9_M_getvalEv" => self.number(name)?,
             "getrandom" | "getentropy" | "arc4random_buf" => {
                 let bytes = self.chance(name)?;
                 self.tell(world, at(0), &bytes)?;
