@@ -277,7 +277,8 @@ impl Atlas {
     }
 }
 
-/// The name as its author wrote it, where the symbol alone was known.
+/// The name as its author wrote it, where the symbol alone was known. Functions that are
+/// static may have none, and their names are no mangled types: `h` is not `unsigned char`.
 fn demangled(name: String) -> String {
     let symbol = name.split('.').next().unwrap_or(&name);
     match symbol.starts_with('_') {
@@ -356,13 +357,11 @@ fn spots_of_code(tables: &CodeTables, offset: u64) -> Vec<Spot> {
     let mut spots = Vec::new();
     if let Ok(mut frames) = loader.find_frames(address) {
         while let Ok(Some(frame)) = frames.next() {
-            let name = frame
-                .function
-                .as_ref()
-                .and_then(|name| name.demangle().ok());
+            let name = frame.function.as_ref();
+            let name = name.and_then(|name| name.raw_name().ok());
             let line = frame.location.as_ref();
             spots.push(Spot {
-                function: name.map(|name| name.into_owned()),
+                function: name.map(|name| demangled(name.into_owned())),
                 line: line.and_then(|line| Some(format!("{}:{}", line.file?, line.line?))),
             });
         }
@@ -370,11 +369,13 @@ fn spots_of_code(tables: &CodeTables, offset: u64) -> Vec<Spot> {
     if spots.is_empty() {
         spots.push(Spot::default());
     }
-    let symbol = |name: &str| addr2line::demangle_auto(name.into(), None).into_owned();
     let outermost = spots.len() - 1;
     let last = &mut spots[outermost];
     if last.function.is_none() {
-        last.function = loader.find_symbol(address).map(symbol);
+        last.function = {
+            let symbol = loader.find_symbol(address);
+            symbol.map(|name| demangled(name.to_string()))
+        };
     }
     if last.line.is_none() {
         last.line = Some(format!("{}+{offset:#x}", tables.name));

@@ -27,16 +27,33 @@ fn is_seen_by_others(number: i64, arguments: [usize; 6]) -> bool {
         libc::SYS_creat
         | libc::SYS_rename
         | libc::SYS_link
-        | libc::SYS_symlink
         | libc::SYS_unlink
         | libc::SYS_mkdir
         | libc::SYS_rmdir
-        | libc::SYS_truncate => is_common(first),
+        | libc::SYS_mknod
+        | libc::SYS_truncate
+        | libc::SYS_chmod
+        | libc::SYS_chown
+        | libc::SYS_lchown
+        | libc::SYS_utime
+        | libc::SYS_utimes
+        | libc::SYS_setxattr
+        | libc::SYS_lsetxattr
+        | libc::SYS_removexattr
+        | libc::SYS_lremovexattr => is_common(first),
+        libc::SYS_symlink => is_common(second),
         libc::SYS_renameat
         | libc::SYS_renameat2
         | libc::SYS_linkat
         | libc::SYS_unlinkat
-        | libc::SYS_mkdirat => is_common(second),
+        | libc::SYS_mkdirat
+        | libc::SYS_mknodat
+        | libc::SYS_fchmodat
+        | libc::SYS_fchownat
+        | libc::SYS_futimesat => is_common(second),
+        // Without a name it is about a descriptor, which may be a file's.
+        libc::SYS_utimensat => second == 0 || is_common(second),
+        libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => true,
         libc::SYS_symlinkat => is_common(third),
         libc::SYS_mq_open => second as i32 & libc::O_CREAT != 0,
         libc::SYS_shmget | libc::SYS_semget | libc::SYS_msgget => first as i32 != libc::IPC_PRIVATE,
