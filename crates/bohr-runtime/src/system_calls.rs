@@ -6,6 +6,7 @@
 mod accounts;
 pub mod copies;
 mod duplicates;
+mod limits;
 mod machine_files;
 mod meetings;
 mod patience;
@@ -86,6 +87,7 @@ pub fn answer(number: i64, arguments: [usize; 6], place: u64) -> Option<isize> {
             .or_else(|| patience::answer(number, arguments, place))
             .or_else(|| meetings::answer(number, arguments, place))
             .or_else(|| duplicates::answer(number, arguments))
+            .or_else(|| limits::answer(number, arguments))
             .or_else(|| accounts::answer(number, arguments)),
     }
 }

@@ -99,6 +99,11 @@ fn accounts_are_the_same_in_every_process() {
 }
 
 #[test]
+fn a_program_may_limit_its_memory() {
+    Program::compile("limits.c").always_succeeds(3);
+}
+
+#[test]
 fn children_that_a_thread_lets_go_on() {
     Program::compile("children.c").always_succeeds(5);
 }
