@@ -201,9 +201,15 @@ impl Server {
         output::reset();
         let handed = ledger.handed();
         if handed.is_none() {
+            let story = ledger.read().and_then(|(_, story)| story);
+            let word = match &story {
+                Some((Outcome::Broken(message), _)) => message,
+                Some((Outcome::Failed(failure), _)) => &failure.message,
+                _ => "no word of its own",
+            };
             // An explorer that is gone does not hear it.
             self.refuse(format!(
-                "the process that runs were cloned from is gone: {end:?}"
+                "the process that runs were cloned from is gone: {end:?} ({word})"
             ));
         }
         Attended::Stood(handed)
