@@ -19,7 +19,7 @@ use crate::{
     arena,
     carrier::CarrierOnly,
     channel::Channel,
-    child,
+    child, elsewhere,
     engine::ENGINE,
     ledger::Ledger,
     obstacles, offspring, output,
@@ -93,7 +93,7 @@ pub fn first_question() {
 #[cold]
 fn end_serial(candidate: Candidate) {
     match obstacles::find() {
-        None => stand(candidate, ForkPoint::FirstQuestion),
+        None => elsewhere::with_room(|| stand(&candidate, ForkPoint::FirstQuestion)),
         Some(obstacle) => {
             candidate.ledger.note_obstacle(obstacle);
             candidate.channel.close();
@@ -117,7 +117,7 @@ pub fn turn(position: Option<Position>) {
     if is_wanted(&candidate, position) {
         HOPE.set(None);
         match obstacles::find() {
-            None => stand(candidate, ForkPoint::Turn(position.0)),
+            None => elsewhere::with_room(|| stand(&candidate, ForkPoint::Turn(position.0))),
             Some(_) => give_up(candidate),
         }
     }
@@ -141,13 +141,13 @@ fn give_up(candidate: Candidate) {
 
 /// Serves the job that brought the process here and those after it that lead
 /// here.
-fn stand(candidate: Candidate, point: ForkPoint) {
+fn stand(candidate: &Candidate, point: ForkPoint) {
     let Candidate {
         task: own,
         channel,
         ledger,
         ..
-    } = candidate;
+    } = *candidate;
     let depth = candidate.depth + 1;
     ledger.set_depth(depth);
     arena::begin_serving();

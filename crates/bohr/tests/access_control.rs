@@ -200,6 +200,17 @@ fn programs_may_bring_stacks_of_their_own() {
 }
 
 #[test]
+fn searches_stay_at_moments_on_small_stacks() {
+    // Runs so long that many are cloned from others, which serve where they are.
+    let folder = Folder::empty();
+    folder.build("own_stacks", &["-DSIZE=(8<<10)"]);
+    let words = ["hunt", "--strategy", "bounded", "--runs", "8000", "--json"];
+    let none = [&words[..], &["--", "./program", "4000", "8000"]].concat();
+    let result = folder.bohr(&none).expect(0).json();
+    assert_eq!(result["runs"], json!(8000), "{result}");
+}
+
+#[test]
 fn stacks_tell_the_line_of_every_call() {
     let folder = Folder::empty();
     folder.build("called", &[]);

@@ -17,7 +17,9 @@
 //! ```
 
 use super::{Action, alternate, bit, mask, set_action};
-use crate::{addresses, engine::ENGINE, peek, thread::Thread, unwind::Registers};
+use crate::{
+    addresses, elsewhere::call_on, engine::ENGINE, peek, thread::Thread, unwind::Registers,
+};
 use core::{arch::naked_asm, ffi::c_int, mem::MaybeUninit, ptr};
 
 /// Below its stack pointer a function may have data of its own.
@@ -104,7 +106,13 @@ unsafe fn handle(
         set_action(signal, super::default_action());
     }
     // SAFETY: the caller answers for it.
-    unsafe { call_on(action.sa_sigaction, signal, info, context, stack) };
+    unsafe {
+        let (info, context) = (
+            ptr::from_mut(info) as usize,
+            ptr::from_mut(context) as usize,
+        );
+        call_on(action.sa_sigaction, signal as usize, info, context, stack);
+    }
     let unstoppable = bit(libc::SIGKILL) | bit(libc::SIGSTOP);
     thread.mask.set(mask(&context.uc_sigmask) & !unstoppable);
     alternate::take_back(thread, &context.uc_stack);
@@ -113,39 +121,6 @@ unsafe fn handle(
 fn set_words(set: &mut libc::sigset_t, first: u64) {
     // SAFETY: a set is an array of words; the first holds all 64 signals.
     unsafe { *ptr::from_mut(set).cast::<u64>() = first };
-}
-
-/// Calls a handler on a stack that begins at `stack`, or on this one for 0. Handlers of
-/// one argument do not look at the others.
-#[unsafe(naked)]
-unsafe extern "C-unwind" fn call_on(
-    handler: usize,
-    signal: c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut libc::ucontext_t,
-    stack: usize,
-) {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "mov rax, rdi",
-        "mov edi, esi",
-        "mov rsi, rdx",
-        "mov rdx, rcx",
-        "test r8, r8",
-        "cmovnz rsp, r8",
-        "and rsp, -16",
-        "call rax",
-        "mov rsp, rbp",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-    )
 }
 
 /// Called by the handler of a fault, with what the kernel has passed: makes the
