@@ -169,6 +169,31 @@ pub fn replay(
     Ok(replays.result)
 }
 
+/// The bug as a run of its best schedule shows it; as it was found if that is the
+/// schedule, or the run does not fail.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn as_it_is_now(
+    subject: &Subject,
+    bug: &Bug,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Bug, ExploreError> {
+    if std::ptr::eq(bug.best_schedule(), &raw const bug.schedule) {
+        return Ok(bug.clone());
+    }
+    let mut server = subject.serve(Voice::Muted, go_on)?;
+    let mut atlas = subject.atlas(&server);
+    let job = Job {
+        details: Detailing::Always,
+        ..job(subject, bug, &atlas, 1)
+    };
+    let report = subject.run_once(&mut server, job, go_on)?;
+    let verdict = judge_against(&report, bug, &mut atlas);
+    let same = verdict.filter(|verdict| verdict.signature == bug.signature);
+    Ok(same.map_or_else(|| bug.clone(), |verdict| verdict.shown_of(bug)))
+}
+
 fn job(subject: &Subject, bug: &Bug, atlas: &Atlas, runs: u64) -> Job {
     let plan = Plan::replay(atlas.inward(bug.best_schedule()));
     let job = subject.job(&plan);

@@ -43,6 +43,34 @@ pub struct Verdict {
     pub threads: Vec<ThreadLine>,
 }
 
+impl Verdict {
+    /// A bug as this run of its best schedule shows it: threads that were left out are
+    /// not there, others stand elsewhere, and another one may fail in the same way than
+    /// when it was found. What was done before, to a heap block, the runtime tells only
+    /// once.
+    #[must_use]
+    pub fn shown_of(&self, bug: &Bug) -> Bug {
+        let failed = |lines: &[ThreadLine]| {
+            let failed = lines.iter().find(|line| line.doing == "failed");
+            failed.map(|line| line.thread.clone())
+        };
+        let known = failed(&bug.threads);
+        let same_thread = known.is_some() && known == failed(&self.threads);
+        let without = bug.without().threads;
+        let left_out: Vec<String> = without.iter().map(ToString::to_string).collect();
+        let now = { self.threads.iter() }.filter(|line| !left_out.contains(&line.thread));
+        let before = bug.threads.iter().filter(|line| line.is_earlier());
+        Bug {
+            message: match same_thread {
+                true => bug.message.clone(),
+                false => self.message.clone(),
+            },
+            threads: now.chain(before).cloned().collect(),
+            ..bug.clone()
+        }
+    }
+}
+
 /// A short name of a signature, for people and for comparing results of
 /// different machines: equal signatures have equal tags.
 #[must_use]

@@ -267,6 +267,10 @@ fn one_step(opens: Option<&Told>, intrusion: Option<&Told>, closes: Option<&Told
         format!(" that {} needs, too", intrusion.place())
     });
     match (opens, closes) {
+        (Some(opens), Some(closes)) if opens.place() == closes.place() => format!(
+            "let nobody come between two passes through {}: hold one lock over both{also}",
+            opens.place()
+        ),
         (Some(opens), Some(closes)) => format!(
             "make one step of {} to {}: hold one lock over both{also}",
             opens.place(),

@@ -11,12 +11,12 @@ use crate::control::{BugArgs, counter, describe_bug, duration, interruption, not
 use crate::outcome::{Failure, Outcome};
 use crate::simplify::Work;
 use bohr_event::control::Failure as SeenFailure;
-use bohr_event::{FailureKind, Operation, ThreadPath};
+use bohr_event::{FailureKind, Operation};
 use bohr_explain::{Explanation, LockOrders, Moment, explain, explain_race};
-use bohr_explore::bug_file::{Bug, ThreadLine};
+use bohr_explore::bug_file::Bug;
 use bohr_explore::{
-    Atlas, ExploreError, LockWords, Names, Observed, Trials, Vocabulary, libraries_of,
-    signature_tag, verdict_on, write_whole,
+    ExploreError, LockWords, Names, Observed, Trials, Vocabulary, libraries_of, signature_tag,
+    verdict_on, write_whole,
 };
 use bohr_program::Libraries;
 use bohr_report::{Story, printable};
@@ -192,8 +192,12 @@ fn tell<'t>(
         bug.seed,
     )?;
     let threads = &explanation.run.threads;
-    let seen = as_explained(bug, failure.as_ref(), threads, trials.atlas_mut());
-    let description = describe_bug(&seen);
+    let verdict = failure.as_ref();
+    let verdict = verdict.map(|failure| verdict_on(failure, threads, trials.atlas_mut()));
+    let description = match verdict {
+        Some(verdict) => describe_bug(&verdict.shown_of(bug)),
+        None => describe_bug(bug),
+    };
     let names = Names::with(
         trials.atlas_mut(),
         &explanation.run.threads,
@@ -208,37 +212,6 @@ fn tell<'t>(
         description,
     };
     Ok((Story::new(told, explanation, &mut telling), telling))
-}
-
-/// The bug as the explained run shows it: threads that were left out are not there,
-/// others stand elsewhere, and another one may fail in the same way than when it was
-/// found. What was done before, to a heap block, the runtime tells only once.
-fn as_explained(
-    bug: &Bug,
-    failure: Option<&SeenFailure>,
-    threads: &[ThreadPath],
-    atlas: &mut Atlas,
-) -> Bug {
-    let Some(failure) = failure else {
-        return bug.clone();
-    };
-    let verdict = verdict_on(failure, threads, atlas);
-    let failed = |lines: &[ThreadLine]| {
-        let failed = lines.iter().find(|line| line.doing == "failed");
-        failed.map(|line| line.thread.clone())
-    };
-    let known = failed(&bug.threads);
-    let same_thread = known.is_some() && known == failed(&verdict.threads);
-    let before = bug.threads.iter().filter(|line| line.is_earlier());
-    let lines = verdict.threads.iter().chain(before);
-    Bug {
-        message: match same_thread {
-            true => bug.message.clone(),
-            false => verdict.message,
-        },
-        threads: lines.cloned().collect(),
-        ..bug.clone()
-    }
 }
 
 /// Says what is missing to tell more.

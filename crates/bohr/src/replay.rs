@@ -9,7 +9,7 @@ use crate::control::{
 use crate::outcome::Outcome;
 use bohr_event::control::Backend;
 use bohr_explore::bug_file::{self, Bug, Races};
-use bohr_explore::replay::{Adaptation, Replays, Reproduction, adapt, once, replay};
+use bohr_explore::replay::{Adaptation, Replays, Reproduction, adapt, as_it_is_now, once, replay};
 use bohr_explore::{Closer, ExploreError, Subject, write_whole};
 use serde_json::json;
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> Outcome {
     match args.json {
         true => println!("{}", as_json(&bug, &replays, &closer, events)),
         false => {
-            tell(&bug, &replays);
+            tell(&as_it_is_now(&subject, &bug, &go_on)?, &replays);
             if let Some(hash) = events {
                 println!("events {hash}");
             }

@@ -108,10 +108,13 @@ fn what_is_reduced_can_be_simplified_and_explained() {
         .expect(0);
     let text = folder.bohr(&["explain", "small.bohr"]).expect(0).text();
     assert!(text.contains("balance"), "{text}");
+    let replayed = folder.bohr(&["replay", "small.bohr"]).expect(0).text();
     let gone = report["without_threads"].as_array().expect("a list");
     assert!(!gone.is_empty());
     for thread in gone.iter().filter_map(Value::as_str) {
-        assert!(!text.contains(&format!("thread {thread} ")), "{text}");
+        for text in [&text, &replayed] {
+            assert!(!text.contains(&format!("thread {thread} ")), "{text}");
+        }
     }
 }
 
