@@ -103,7 +103,8 @@ impl Likeness {
 
 impl SeenPlace {
     /// Whether a frame, as in `serve at src/cache.c:43`, is of this function.
-    fn is_in(&self, frame: &str) -> bool {
+    #[must_use]
+    pub fn is_in(&self, frame: &str) -> bool {
         let function = frame.split(" at ").next().unwrap_or(frame);
         let name = |text: &str| {
             let text = text.trim_start_matches("in ");

@@ -47,6 +47,8 @@ pub enum Ending {
 pub struct Run {
     /// `argv`, the program's name first.
     pub arguments: Vec<Vec<u8>>,
+    /// The variables of its environment: names and values.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// The threads, parents before their children; the main thread first.
     pub threads: Vec<Way>,
     /// The thread that failed, by its position in that list.

@@ -48,7 +48,7 @@ pub fn play(
     chooser: &mut dyn Chooser,
     most_steps: u64,
 ) -> Result<Played, ExecuteError> {
-    let code = Code::new(program);
+    let code = Code::new(program, Vec::new());
     let arguments = arguments.iter().map(|one| one.as_bytes().to_vec());
     let arguments: Vec<Vec<u8>> = arguments.collect();
     Stage::begin(&code, &arguments)?.run(chooser, most_steps, &arguments)
@@ -214,6 +214,7 @@ impl<'p> Stage<'p> {
         Played {
             run: Run {
                 arguments: arguments.to_vec(),
+                environment: self.code.environment.clone(),
                 threads: threads.collect(),
                 failed,
                 ending: ending.unwrap_or(Ending::Exited(0)),

@@ -23,18 +23,18 @@ pub struct Traced {
     pub object: u64,
 }
 
-/// Interprets the program along a trace, and the thread that failed to its end.
+/// Interprets the program, called with these words and variables, along a trace, and the thread that failed to its end.
 ///
 /// # Errors
 /// If the program does something on the way that is not modelled.
 pub fn retrace(
     program: &Program,
-    arguments: &[Vec<u8>],
+    (arguments, environment): (&[Vec<u8>], Vec<(Vec<u8>, Vec<u8>)>),
     trace: &[Traced],
     hooked: &dyn Fn(SiteNumber) -> bool,
     (failed, ending): (&ThreadPath, Ending),
 ) -> Result<Played, ExecuteError> {
-    let code = crate::execute::Code::new(program);
+    let code = crate::execute::Code::new(program, environment);
     let mut stage = Stage::begin(&code, arguments)?;
     stage.world.is_seen = Some(seen(program, hooked));
     for event in trace {

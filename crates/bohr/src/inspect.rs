@@ -4,7 +4,7 @@ mod dot;
 mod facts;
 mod function;
 mod gather;
-mod name;
+pub mod name;
 mod text;
 
 use crate::control::{interruption, model};

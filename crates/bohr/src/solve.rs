@@ -2,6 +2,7 @@
 //! the program fails the same way, every time.
 
 mod execution;
+mod failure;
 mod order;
 mod vectors;
 
@@ -26,6 +27,7 @@ Examples:
   bohr record --until-failure -o server.log -- ./server --test
   bohr solve server.log -o server.bohr
   bohr replay server.bohr
+  bohr solve server.log --core core.1234   the failure that left this core
 
 The bug file is like any other: it replays, reduces, simplifies and explains.
 
@@ -54,6 +56,10 @@ pub struct Args {
     /// [default: with .smt2].
     #[arg(short, long, value_name = "BUG")]
     output: Option<PathBuf>,
+    /// The failure is the one that left this core, whatever the log says of the end: of a
+    /// run that hung and was killed, say.
+    #[arg(long, value_name = "CORE")]
+    core: Option<PathBuf>,
     /// The program, if it is not where it was.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -112,6 +118,12 @@ pub enum SolveError {
     /// The program carries no bundle.
     #[error("the program was not built with bohr")]
     NoModel,
+    /// No thread of the log ends where the core says.
+    #[error("no thread of the log ends where the core says that one failed: {wanted}")]
+    OtherEnd {
+        /// What the core says.
+        wanted: String,
+    },
     /// Code on the way is not modelled, or the way does not fit.
     #[error(transparent)]
     Execute(#[from] bohr_solve::ExecuteError),
@@ -198,7 +210,13 @@ impl Diagnosis for SolveError {
             SolveError::Undecodable(_) | SolveError::NoModel => {
                 "name the build that was recorded with `--program FILE`"
             }
-            SolveError::NoFailure => "`bohr record --until-failure` keeps a run that failed",
+            SolveError::NoFailure => {
+                "`bohr record --until-failure` keeps a run that failed; `--core CORE` says which \
+                 failure it was where the log does not"
+            }
+            SolveError::OtherEnd { .. } => {
+                "see that log and core are of one run: `bohr core CORE` shows where its threads were"
+            }
             SolveError::TooLong { .. } => "give it more --time",
             SolveError::Buffers | SolveError::Emit(_) => "try `bohr solve --by order`",
             SolveError::Execute(_)
@@ -227,7 +245,7 @@ struct Solved {
 
 pub fn run(args: &Args) -> Outcome {
     let recording = load(&args.log)?;
-    if !recording.failed() {
+    if args.core.is_none() && !recording.failed() {
         return Err(SolveError::NoFailure.into());
     }
     if args.by == Solver::Execution && args.model.has_buffers() && args.emit.is_none() {

@@ -34,7 +34,7 @@ fn who_was_where() {
 
 /// Lets the program crash, with real threads, in the way that a nap makes certain.
 /// Where the kernel leaves no core in the folder gdb does.
-fn crash(folder: &Folder, arguments: &str) {
+pub fn crash(folder: &Folder, arguments: &str) {
     let script = format!("ulimit -c unlimited; NAP=1 ./program {arguments}; mv core* left.core");
     let kernel = |script: &str| {
         let status = Command::new("sh")

@@ -1,6 +1,7 @@
 //! From the log of a native run that failed to a bug file that replays.
 
 use crate::controlled;
+use crate::cores::crash;
 
 use controlled::Folder;
 use std::io::{Read, Write};
@@ -39,6 +40,43 @@ fn a_recorded_failure_becomes_a_bug_that_replays() {
         let solved = solve(&folder);
         assert_eq!(solved["kind"], "assertion", "{log}: {solved}");
     }
+}
+
+/// Records a run that a nap makes fail.
+fn record_napping(folder: &Folder, arguments: &[&str]) {
+    let words = [&["record", "--", "./program"], arguments].concat();
+    let recorded = folder.command(&words).env("NAP", "1").output();
+    let recorded = recorded.expect("bohr starts");
+    assert_eq!(recorded.status.code(), Some(1), "{recorded:?}");
+}
+
+#[test]
+fn a_core_says_which_failure_it_was() {
+    let folder = Folder::empty();
+    folder.build("two_bugs", &[]);
+    crash(&folder, "");
+    record_napping(&folder, &[]);
+    let words = ["solve", "--json", "--core", "left.core", "program.log"];
+    for way in ["execution", "order", "validate"] {
+        let solved = folder.bohr(&[&words[..], &["--by", way]].concat());
+        assert_eq!(solved.expect(0).json()["kind"], "crash-signal-11", "{way}");
+    }
+    // What the log takes for an abort is a hang to whoever looks at the threads.
+    let crashed = folder.path("crashed.core");
+    std::fs::rename(folder.path("left.core"), crashed).expect("a core");
+    crash(&folder, "hang");
+    record_napping(&folder, &["hang"]);
+    let solved = folder.bohr(&words).expect(0).json();
+    assert_eq!(solved["kind"], "deadlock", "{solved}");
+    folder
+        .bohr(&["replay", "program.bohr", "--times", "20"])
+        .expect(0);
+    // One of another run.
+    let words = ["solve", "--by", "order", "--core", "crashed.core"];
+    let refused = folder.bohr(&[&words[..], &["program.log"]].concat());
+    let refused = refused.expect(2);
+    let why = "no thread of the log ends where the core says that one failed: signal 11 in use";
+    assert!(refused.messages().contains(why), "{refused}");
 }
 
 #[test]

@@ -15,10 +15,14 @@ use std::collections::HashMap;
 /// Room for a global that another object defines.
 const FOREIGN: u64 = 256;
 
+/// The variables of a process's environment: names and values.
+pub(crate) type Environment = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A program, laid out.
 pub(crate) struct Code<'p> {
     pub(crate) program: &'p Program,
     pub(crate) layouts: Layouts,
+    pub(crate) environment: Environment,
     globals: SecondaryMap<GlobalNumber, u64>,
 }
 
@@ -27,10 +31,11 @@ pub(crate) type ThreadLocals = HashMap<GlobalNumber, u64>;
 
 impl<'p> Code<'p> {
     /// Gives every global its address.
-    pub(crate) fn new(program: &'p Program) -> Code<'p> {
+    pub(crate) fn new(program: &'p Program, environment: Environment) -> Code<'p> {
         let mut code = Code {
             program,
             layouts: program.layouts(),
+            environment,
             globals: SecondaryMap::new(),
         };
         let mut room = Room::of_globals();

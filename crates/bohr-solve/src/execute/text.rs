@@ -133,8 +133,28 @@ impl Thread<'_> {
                     _ => value.cast_unsigned().into(),
                 }
             }
+            "getenv" | "secure_getenv" => {
+                let name = bytes(world, at(0), u64::MAX, true)?;
+                self.variable(world, &name)?.into()
+            }
             _ => return Ok(None),
         }))
+    }
+
+    /// Where a value of the environment lies; 0 if it is not there.
+    fn variable(&mut self, world: &mut dyn World, name: &[u8]) -> Step<u64> {
+        if let Some(known) = self.variables.get(name) {
+            return Ok(*known);
+        }
+        let mut all = self.code.environment.iter();
+        let Some((_, value)) = all.find(|(own, _)| own == name) else {
+            return Ok(0);
+        };
+        let text = [value, &b"\0"[..]].concat();
+        let address = self.allocate(world, text.len() as u64, 16)?;
+        self.write(world, address.into(), &text)?;
+        self.variables.insert(name.to_vec(), address);
+        Ok(address)
     }
 }
 

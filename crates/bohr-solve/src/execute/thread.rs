@@ -56,6 +56,8 @@ pub(crate) struct Thread<'p> {
     pub(super) held: HashMap<u64, (u32, bool)>,
     /// Heap blocks of its own, with their sizes.
     pub(super) blocks: HashMap<u64, u64>,
+    /// Where values of the environment lie that it has asked for, by their names.
+    pub(super) variables: HashMap<Vec<u8>, u64>,
     /// How much of the current instruction is done, of one that has several parts.
     pub(super) phase: u8,
     /// Functions to enter once the stack is empty, the last first.
@@ -87,6 +89,7 @@ impl<'p> Thread<'p> {
             streams: HashMap::new(),
             held: HashMap::new(),
             blocks: HashMap::new(),
+            variables: HashMap::new(),
             phase: 0,
             ahead,
             result: Scalar::Known(0),

@@ -31,7 +31,7 @@ const PASSES: usize = 12;
 /// # Errors
 /// If code on the way is not modelled, or the run does not fit the program.
 pub fn execute(program: &Program, run: &Run) -> Result<Problem, ExecuteError> {
-    let code = Code::new(program);
+    let code = Code::new(program, run.environment.clone());
     // With hope first; without, if writes remain of which nobody knows where they go.
     let mut put_off = None;
     for hopeful in [true, false] {

@@ -100,7 +100,8 @@ impl<'r> Controlled<'r> {
         let hooked = |site: SiteNumber| self.hooked.contains(&site.as_u32());
         let (failed, ending) = failure(&end);
         let trace = traced(ran, object);
-        let played = retrace(program, &words, &trace, &hooked, (&failed, ending));
+        let called = (&words[..], recorder.invocation.environment.clone());
+        let played = retrace(program, called, &trace, &hooked, (&failed, ending));
         let played = played.map_err(SolveError::from)?;
         let threads = played.run.threads.iter().map(|way| {
             let steps: Vec<Step> = way.steps.iter().filter_map(step).collect();

@@ -2,19 +2,16 @@
 //! to the accesses that its log tells of, with no preemption, then one, then two.
 
 use super::vectors::{self, Demand};
-use super::{Args, SolveError, Solved};
+use super::{Args, SolveError, Solved, failure};
 use crate::control::{budget_bar, interruption, show_hunt};
 use crate::outcome::Failure;
 use bohr_explore::hunt::{Budget, Hunt, hunt};
-use bohr_explore::likeness::{Ending, Likeness, SeenPlace};
 use bohr_explore::native::hooked_sites;
 use bohr_explore::{StrategyName, Subject, Voice, object_of_sites};
-use bohr_log::{End, LogKind, Recording, execution, visits};
-use bohr_program::{Language, Program, SiteNumber};
+use bohr_log::{LogKind, Recording, visits};
+use bohr_program::{Program, SiteNumber};
 use bohr_schedule::Ways;
 use std::sync::atomic::Ordering;
-
-const ABORT: i32 = 6;
 
 /// Searches for the recorded failure.
 pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
@@ -26,7 +23,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         object_of_sites(&server.ready().objects, &program.identity)
     };
     let ways = ways(program, recording, subject, object)?;
-    let wanted = likeness(program, recording)?;
+    let wanted = failure::wanted(args, program, recording)?;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let accesses = ways.threads.values().map(|way| way.len() as u64).sum();
     let plan = Hunt {
@@ -106,30 +103,4 @@ fn ways(
             .map(|(thread, way)| (thread, numbers(way)))
             .collect(),
     })
-}
-
-/// What the recorded failure looks like: its kind, and, of one that the program
-/// itself noticed, the function that did.
-pub(super) fn likeness(program: &Program, recording: &Recording) -> Result<Likeness, Failure> {
-    let mut places = Vec::new();
-    let ending = match &recording.end {
-        End::Exit(code) => Ending::Exit(*code),
-        End::Standstill | End::Endless => Ending::Hang,
-        End::Signal { number, thread, .. } => {
-            if *number == ABORT && recording.kind.has_paths() {
-                let execution = execution(program, recording).map_err(SolveError::from)?;
-                let mut threads = execution.threads.iter();
-                let failed = threads.find(|one| Some(&one.thread) == thread.as_ref());
-                let innermost = failed.and_then(|failed| failed.stack.last());
-                let known =
-                    innermost.filter(|frame| program.language(frame.function) == Language::C);
-                places.extend(known.map(|frame| SeenPlace {
-                    function: program.texts[program.functions[frame.function].name].to_string(),
-                    line: None,
-                }));
-            }
-            Ending::Signal(*number)
-        }
-    };
-    Ok(Likeness { ending, places })
 }

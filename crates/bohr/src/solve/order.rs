@@ -1,13 +1,13 @@
 //! Solving by constraints: each thread is executed symbolically along its recorded
 //! way, a solver finds an order of the events, and the program follows it once.
 
-use super::execution::likeness;
-use super::{Args, SolveError, Solved, Solver};
+use super::{Args, SolveError, Solved, Solver, failure};
 use crate::control::interruption;
 use crate::outcome::{Failure, Outcome};
+use bohr_event::ThreadPath;
 use bohr_explore::native::hooked_sites;
 use bohr_explore::{ExploreError, Subject, confirm, write_whole};
-use bohr_log::{End, Execution, Recording, execution};
+use bohr_log::{Execution, Recording, execution};
 use bohr_program::SiteNumber;
 use bohr_solve::check::{Turn, preemptions};
 use bohr_solve::event::Problem;
@@ -21,16 +21,14 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-const ABORT: i32 = 6;
-
 /// Computes an order and has the program follow it.
 pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
     let interrupted = interruption();
     let begun = Instant::now();
     let go_on = || !interrupted.load(Ordering::Relaxed) && begun.elapsed() < args.time;
     let program = &subject.models[0];
-    let wanted = likeness(program, recording)?;
-    let mut problem = problem(recording, subject)?;
+    let wanted = failure::wanted(args, program, recording)?;
+    let mut problem = problem(args, recording, subject)?;
     let mut figures = figures(&problem);
     figures.insert(
         "seconds_symbolic".into(),
@@ -69,16 +67,18 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
 }
 
 /// What the solvers get.
-fn problem(recording: &Recording, subject: &Subject) -> Result<Problem, Failure> {
+fn problem(args: &Args, recording: &Recording, subject: &Subject) -> Result<Problem, Failure> {
     let program = &subject.models[0];
     let execution = execution(program, recording).map_err(SolveError::from)?;
-    let run = run(recording, &execution);
+    let end = failure::ending(args, program, recording, &execution)?;
+    let environment = subject.invocation.environment.clone();
+    let run = run(recording, environment, &execution, end);
     Ok(symbolic::execute(program, &run).map_err(SolveError::from)?)
 }
 
 /// Writes the constraints for other solvers.
 pub fn emit(args: &Args, recording: &Recording, subject: &Subject) -> Outcome {
-    let problem = problem(recording, subject)?;
+    let problem = problem(args, recording, subject)?;
     let text = smt::script(&problem, args.model, args.bound).map_err(SolveError::from)?;
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| args.log.with_extension("smt2"));
@@ -155,23 +155,21 @@ fn figures(problem: &Problem) -> Map<String, Value> {
 }
 
 /// What was recorded, in the solver's words.
-fn run(recording: &Recording, execution: &Execution) -> Run {
+fn run(
+    recording: &Recording,
+    environment: Vec<(Vec<u8>, Vec<u8>)>,
+    execution: &Execution,
+    (ending, failed): (Ending, Option<ThreadPath>),
+) -> Run {
     let logs = execution.threads.iter().zip(&recording.threads);
     let mut threads: Vec<Way> = logs.map(|(did, log)| way(did, log)).collect();
     threads.sort_by(|one, other| one.thread.cmp(&other.thread));
-    let (ending, failed) = match &recording.end {
-        End::Exit(code) => (Ending::Exited(*code), None),
-        End::Signal { number, thread, .. } => match *number {
-            ABORT => (Ending::Aborted, thread.as_ref()),
-            _ => (Ending::Crashed, thread.as_ref()),
-        },
-        _ => (Ending::Aborted, None),
-    };
-    let is_failed = |way: &Way| Some(&way.thread) == failed;
+    let is_failed = |way: &Way| Some(&way.thread) == failed.as_ref();
     let failed = threads.iter().position(is_failed).unwrap_or(0);
     let name = std::iter::once(recording.program.clone());
     Run {
         arguments: name.chain(recording.arguments.iter().cloned()).collect(),
+        environment,
         threads,
         failed,
         ending,

@@ -5,8 +5,7 @@
 //! Who is woken by a signal was not written down, nor when it was sent: the first run
 //! sends it when somebody waits for it, those that follow at any moment.
 
-use super::execution::likeness;
-use super::{Args, SolveError, Solved};
+use super::{Args, SolveError, Solved, failure};
 use crate::control::interruption;
 use crate::outcome::Failure;
 use bohr_explore::hunt::{Budget, Hunt, Shard, hunt};
@@ -48,7 +47,7 @@ pub fn turns(recording: &Recording, demand: Demand) -> Result<RecordedTurns, Fai
 /// Runs the program along the recorded order until the recorded failure comes.
 pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
     let mut ways = ways(recording, subject)?;
-    let wanted = likeness(&subject.models[0], recording)?;
+    let wanted = failure::wanted(args, &subject.models[0], recording)?;
     let accesses = ways.turns.iter().flat_map(|turns| &turns.turns);
     let accesses = accesses.filter(|turn| !turn.synchronises);
     let accesses = accesses.map(|turn| turn.steps).sum();
