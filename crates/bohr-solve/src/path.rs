@@ -42,13 +42,16 @@ pub enum Ending {
     Exited(i32),
 }
 
+/// The variables of a process's environment: names and values.
+pub type Environment = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// `argv`, the program's name first.
     pub arguments: Vec<Vec<u8>>,
-    /// The variables of its environment: names and values.
-    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Its environment.
+    pub environment: Environment,
     /// The threads, parents before their children; the main thread first.
     pub threads: Vec<Way>,
     /// The thread that failed, by its position in that list.

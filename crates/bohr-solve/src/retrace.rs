@@ -5,7 +5,7 @@
 
 use crate::error::{ExecuteError, explain};
 use crate::execute::{Halt, Progress};
-use crate::path::Ending;
+use crate::path::{Ending, Environment};
 use crate::play::{Played, Stage};
 use bohr_event::{EventKind, ThreadPath};
 use bohr_program::{Program, SiteNumber};
@@ -29,7 +29,7 @@ pub struct Traced {
 /// If the program does something on the way that is not modelled.
 pub fn retrace(
     program: &Program,
-    (arguments, environment): (&[Vec<u8>], Vec<(Vec<u8>, Vec<u8>)>),
+    (arguments, environment): (&[Vec<u8>], Environment),
     trace: &[Traced],
     hooked: &dyn Fn(SiteNumber) -> bool,
     (failed, ending): (&ThreadPath, Ending),

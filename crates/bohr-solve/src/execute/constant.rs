@@ -3,6 +3,7 @@
 use super::{Step, not_modelled};
 use crate::datum::Datum;
 use crate::memory::{Memory, Room, function_address};
+use crate::path::Environment;
 use crate::term::{Operator, Scalar};
 use bohr_program::interpret::arithmetic::Number;
 use bohr_program::{
@@ -14,9 +15,6 @@ use std::collections::HashMap;
 
 /// Room for a global that another object defines.
 const FOREIGN: u64 = 256;
-
-/// The variables of a process's environment: names and values.
-pub(crate) type Environment = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A program, laid out.
 pub(crate) struct Code<'p> {

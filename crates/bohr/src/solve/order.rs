@@ -12,7 +12,7 @@ use bohr_program::SiteNumber;
 use bohr_solve::check::{Turn, preemptions};
 use bohr_solve::event::Problem;
 use bohr_solve::order::{self, Answer};
-use bohr_solve::path::{Ending, Run, Step, Way};
+use bohr_solve::path::{Ending, Environment, Run, Step, Way};
 use bohr_solve::schedule::turns;
 use bohr_solve::validate::{self, Limits};
 use bohr_solve::{smt, symbolic};
@@ -157,7 +157,7 @@ fn figures(problem: &Problem) -> Map<String, Value> {
 /// What was recorded, in the solver's words.
 fn run(
     recording: &Recording,
-    environment: Vec<(Vec<u8>, Vec<u8>)>,
+    environment: Environment,
     execution: &Execution,
     (ending, failed): (Ending, Option<ThreadPath>),
 ) -> Run {
