@@ -9,7 +9,8 @@
 //! since one of them may have got its place.
 //!
 //! With n events, T threads and s synchronisation events this takes
-//! O(n + s · T) time, and memory for the addresses that are touched and for T clocks of
+//! O(n + s · T) time (of large accesses, a 512th of their bytes), and memory for the blocks
+//! of 512 bytes that are touched and for T clocks of
 //! each thread that is alive.
 
 mod locks;
@@ -21,7 +22,7 @@ use crate::happens_before::HappensBefore;
 use bohr_event::abi::THREAD_SLOTS;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, PlaceNumber, ThreadIndex};
-use memory::{Epoch, Word, words};
+use memory::{Epoch, Memory};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -78,7 +79,7 @@ pub fn races(steps: &[Step]) -> Vec<Race> {
 #[derive(Default)]
 struct Detector {
     known: HappensBefore,
-    memory: HashMap<u64, Word>,
+    memory: Memory,
     /// When the threads began that there are.
     born: HashMap<ThreadIndex, usize>,
     /// When threads ended, by their index, which is given again; ascending.
@@ -91,7 +92,11 @@ impl Detector {
         let operation = &step.operation;
         match operation.kind {
             kind if kind.is_access() => self.check(event, step),
-            EventKind::Alloc | EventKind::Free => self.forget(operation.object, operation.size),
+            // What was done with memory says nothing about its next owner.
+            EventKind::Alloc | EventKind::Free => {
+                self.memory
+                    .forget(operation.object, u64::from(operation.size));
+            }
             EventKind::Start => {
                 self.born.insert(step.thread, event);
             }
@@ -113,24 +118,14 @@ impl Detector {
         };
         let in_slot = THREAD_SLOTS.contains(&operation.object);
         let born = self.born.get(&step.thread).filter(|_| in_slot).copied();
-        let mut found = None;
-        for (word, bytes) in words(operation.object, u64::from(operation.size.max(1))) {
-            let word = self.memory.entry(word).or_default();
-            if let Some(born) = born {
-                word.retain(|earlier| !had_ended(&self.ended, earlier, born));
-            }
-            found = word.access(bytes, epoch, known).or(found);
-        }
+        let size = u64::from(operation.size.max(1));
+        let ended = &self.ended;
+        let still = born.map(|born| move |earlier: &Epoch| !had_ended(ended, earlier, born));
+        let still = still.as_ref().map(|still| still as &dyn Fn(&Epoch) -> bool);
+        let found = self
+            .memory
+            .access((operation.object, size), epoch, known, still);
         self.races.extend(found.map(|first| (first, event)));
-    }
-
-    /// What was done with memory says nothing about its next owner.
-    fn forget(&mut self, start: u64, size: u32) {
-        for (word, bytes) in words(start, u64::from(size)) {
-            if let Some(word) = self.memory.get_mut(&word) {
-                word.forget(bytes);
-            }
-        }
     }
 }
 

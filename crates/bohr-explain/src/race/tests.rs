@@ -1,5 +1,6 @@
 //! Races of small executions, and agreement with the definition.
 
+use super::memory::words;
 use super::*;
 use bohr_event::{Operation, ThreadIndex};
 use proptest::prelude::*;
