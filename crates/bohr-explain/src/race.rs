@@ -113,7 +113,8 @@ impl Detector {
             thread: step.thread,
             time: known.time(step.thread),
             event,
-            atomic: operation.order > MemoryOrder::Plain,
+            // What is volatile may be seen by signal handlers and devices, and orders no threads.
+            atomic: operation.order > MemoryOrder::Unordered,
             writes: operation.kind.writes(),
         };
         let in_slot = THREAD_SLOTS.contains(&operation.object);

@@ -4,6 +4,7 @@
 pub mod breakpoints;
 mod bug;
 pub mod input;
+mod mode;
 pub mod model;
 mod omission;
 mod progress;
@@ -23,7 +24,6 @@ pub use text::{describe_bug, describe_verdict, note_missing_lines};
 
 use crate::outcome::Failure;
 use bohr_build::{Cache, Profile};
-use bohr_bundle::{Bundle, BundleError};
 use bohr_event::{Diagnosis, Fault, MemoryModel};
 use bohr_explore::bug_file::{ControlMode, Invocation};
 use bohr_explore::{ExploreError, Subject, Target, find_program, inspect};
@@ -194,7 +194,7 @@ impl ProgramArgs {
     /// What is to be run; says on standard error how it is controlled.
     pub fn subject(&self) -> Result<Subject, Failure> {
         let subject = self.quiet_subject()?;
-        say_mode(&subject.target);
+        mode::say(&subject.target, &self.path()?);
         Ok(subject)
     }
 
@@ -281,13 +281,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// The program to start: its control profile if it carries a bundle, itself if not.
 pub fn target(word: &Path, calls_only: bool) -> Result<(Target, Vec<Arc<Program>>), Failure> {
     let path = find_program(word).map_err(ExploreError::from)?;
-    let carries_bundle = std::fs::read(&path).is_ok_and(|bytes| {
-        !matches!(
-            Bundle::in_program(&bytes),
-            Err(BundleError::Missing | BundleError::NotElf(_))
-        )
-    });
-    if !carries_bundle || calls_only {
+    if !mode::carries_bundle(&path) || calls_only {
         return Ok((
             inspect(&path, None).map_err(ExploreError::from)?,
             Vec::new(),
@@ -299,17 +293,6 @@ pub fn target(word: &Path, calls_only: bool) -> Result<(Target, Vec<Arc<Program>
     let models = vec![model::load(&profile.model)?];
     let start = Some((profile.executable, profile.bundle.0));
     Ok((inspect(&path, start).map_err(ExploreError::from)?, models))
-}
-
-fn say_mode(target: &Target) {
-    match target.identity.mode {
-        ControlMode::Accesses { .. } => {
-            eprintln!("bohr: controls the program at its memory accesses and calls");
-        }
-        ControlMode::Calls => eprintln!(
-            "bohr: the program was not built with bohr: controls it at thread, lock, I/O and time calls"
-        ),
-    }
 }
 
 /// Set when the user or the system wants bohr to end.

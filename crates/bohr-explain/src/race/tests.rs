@@ -53,6 +53,15 @@ fn a_thread_that_gets_the_place_of_another_does_not_meet_it() {
 }
 
 #[test]
+fn what_is_volatile_is_not_atomic() {
+    use EventKind::*;
+    let volatile = |thread, kind| step(thread, kind, 1, MemoryOrder::Unordered);
+    assert_eq!(pairs(&[volatile(1, Write), volatile(2, Read)]), [(0, 1)]);
+    let relaxed = |thread, kind| step(thread, kind, 1, MemoryOrder::Relaxed);
+    assert_eq!(pairs(&[relaxed(1, Write), relaxed(2, Read)]), []);
+}
+
+#[test]
 fn a_lock_orders_and_its_absence_does_not() {
     use EventKind::*;
     let locked = |thread| {
