@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef __has_include
 #if __has_include(<sys/single_threaded.h>)
@@ -36,11 +37,22 @@ extern "C" {
 /* One of each in the program, however many files include this one. */
 #define BOHR_BREAK_SHARED __attribute__((weak))
 
+enum { BOHR_BREAK_MOST_SIDES = 16 };
+
 struct bohr_break_meeting {
+  /* Of the same breakpoint; under the lock of the program, as its threads are. */
+  struct bohr_break_meeting *next;
+  struct bohr_break_point *point;
+  pthread_t threads[BOHR_BREAK_MOST_SIDES];
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  unsigned turn, sides, left;
+  /* Sides that are done, that have begun, that there are, that have not come to their end. */
+  unsigned turn, begun, sides, left;
+  /* Whether who went last may still be at its statement; who that is, and the
+   * processor time that it had spent then. */
   int unsettled;
+  long gone;
+  unsigned long long spent;
 };
 
 struct bohr_break_thread {
@@ -62,6 +74,8 @@ struct bohr_break_point {
   struct bohr_break_point *next;
   char *name;
   struct bohr_break_thread *waiting;
+  /* Of which not all sides have come to their end. */
+  struct bohr_break_meeting *meetings;
   unsigned long arrivals, passed, visits, postponements, hits, timeouts, artefacts;
   double first_hit;
 };
@@ -96,6 +110,13 @@ BOHR_BREAK_SHARED struct timespec bohr_break_after(unsigned milliseconds) {
     time.tv_nsec -= 1000000000L;
   }
   return time;
+}
+
+BOHR_BREAK_SHARED int bohr_break_is_before(const struct timespec *time) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec < time->tv_sec ||
+         (now.tv_sec == time->tv_sec && now.tv_nsec < time->tv_nsec);
 }
 
 /* A condition whose waits end on time, whatever is done to the time of day. */
@@ -339,6 +360,40 @@ BOHR_BREAK_SHARED void bohr_break_leave_list(struct bohr_break_thread *own) {
   pthread_cond_destroy(&own->met);
 }
 
+/* The system's number of this thread; 0 where there is no Linux to tell. */
+BOHR_BREAK_SHARED long bohr_break_number(void) {
+  char link[64];
+  ssize_t length = readlink("/proc/thread-self", link, sizeof link - 1);
+  link[length < 0 ? 0 : length] = 0;
+  const char *number = strrchr(link, '/');
+  return number != NULL ? atol(number + 1) : 0;
+}
+
+/* Nanoseconds that a thread has spent on a processor; 0 if nobody can tell. The clock
+ * of a thread is its number, turned round, and what kind of clock it is. */
+BOHR_BREAK_SHARED unsigned long long bohr_break_spent(long thread) {
+  struct timespec time = {0, 0};
+  if (thread == 0 || clock_gettime((clockid_t)(~(int)thread * 8 | 6), &time) != 0)
+    return 0;
+  return (unsigned long long)time.tv_sec * 1000000000ULL + (unsigned long long)time.tv_nsec;
+}
+
+/* Whether a thread could run, and has not run for as long as a statement takes. */
+BOHR_BREAK_SHARED int bohr_break_is_late(long thread, unsigned long long spent) {
+  char text[128];
+  unsigned long long time = bohr_break_spent(thread);
+  if (time == 0 || time >= spent + 20000)
+    return 0;
+  snprintf(text, sizeof text, "/proc/self/task/%ld/stat", thread);
+  FILE *file = fopen(text, "r");
+  size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+  if (file != NULL)
+    fclose(file);
+  text[length] = 0;
+  const char *behind_name = strrchr(text, ')');
+  return behind_name != NULL && strncmp(behind_name, ") R", 3) == 0;
+}
+
 /* The end of one side; the last one takes the meeting down. */
 BOHR_BREAK_SHARED void bohr_break_pass(struct bohr_break_visit *visit, int unsettled) {
   struct bohr_break_meeting *meeting = visit->meeting;
@@ -350,10 +405,18 @@ BOHR_BREAK_SHARED void bohr_break_pass(struct bohr_break_visit *visit, int unset
   if (meeting->turn <= visit->side)
     meeting->turn = visit->side + 1;
   meeting->unsettled = unsettled;
+  meeting->gone = unsettled ? bohr_break_number() : 0;
+  meeting->spent = unsettled ? bohr_break_spent(meeting->gone) : 0;
   int last = --meeting->left == 0;
   pthread_cond_broadcast(&meeting->changed);
   pthread_mutex_unlock(&meeting->lock);
   if (last) {
+    pthread_mutex_lock(&bohr_break_program.lock);
+    struct bohr_break_meeting **link = &meeting->point->meetings;
+    while (*link != meeting)
+      link = &(*link)->next;
+    *link = meeting->next;
+    pthread_mutex_unlock(&bohr_break_program.lock);
     pthread_cond_destroy(&meeting->changed);
     pthread_mutex_destroy(&meeting->lock);
     free(meeting);
@@ -385,11 +448,16 @@ BOHR_BREAK_SHARED void bohr_break_take_turn(struct bohr_break_visit *visit, unsi
   while (meeting->turn < visit->side && !late)
     late = pthread_cond_timedwait(&meeting->changed, &meeting->lock, &deadline) == ETIMEDOUT;
   int unsettled = visit->side > 0 && meeting->unsettled;
+  long gone = meeting->gone;
+  unsigned long long spent = meeting->spent;
   pthread_mutex_unlock(&meeting->lock);
-  if (unsettled) {
+  /* A millisecond, and on a busy machine until the other has run, or waits. */
+  while (unsettled) {
     struct timespec settling = {0, 1000000};
     nanosleep(&settling, NULL);
+    unsettled = bohr_break_is_before(&deadline) && bohr_break_is_late(gone, spent);
   }
+  __atomic_store_n(&meeting->begun, visit->side + 1, __ATOMIC_SEQ_CST);
 }
 
 /* Under the lock: whether this thread holds a mutex. */
@@ -406,6 +474,18 @@ BOHR_BREAK_SHARED int bohr_break_is_held(pthread_mutex_t *mutex) {
 #endif
 }
 
+/* Under the lock: whether this thread has met others there, and the side after its own
+ * has not begun. What it passes until then belongs to that meeting: it meets nobody else. */
+BOHR_BREAK_SHARED int bohr_break_is_meeting(const struct bohr_break_point *point) {
+  const struct bohr_break_meeting *meeting = point->meetings;
+  for (; meeting != NULL; meeting = meeting->next)
+    for (unsigned side = 0; side < meeting->sides; side++)
+      if (__atomic_load_n(&meeting->begun, __ATOMIC_SEQ_CST) <= side + 1 &&
+          pthread_equal(meeting->threads[side], pthread_self()))
+        return 1;
+  return 0;
+}
+
 /* Under the lock: whether this visit is one that counts. */
 BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point,
                                         const struct bohr_break_side *options) {
@@ -417,10 +497,9 @@ BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point,
     point->passed++;
     return 0;
   }
-  return options->at_most == 0 || point->hits < options->at_most;
+  return (options->at_most == 0 || point->hits < options->at_most) &&
+         !bohr_break_is_meeting(point);
 }
-
-enum { BOHR_BREAK_MOST_SIDES = 16 };
 
 /* Under the lock: those who have met, or nothing. */
 BOHR_BREAK_SHARED struct bohr_break_meeting *
@@ -431,12 +510,17 @@ bohr_break_meet(struct bohr_break_thread *chosen[], unsigned sides) {
   pthread_mutex_init(&meeting->lock, NULL);
   bohr_break_condition(&meeting->changed);
   meeting->sides = meeting->left = sides;
+  struct bohr_break_point *point = chosen[0]->point;
+  meeting->point = point;
+  meeting->next = point->meetings;
+  point->meetings = meeting;
+  for (unsigned number = 0; number < sides; number++)
+    meeting->threads[chosen[number]->side] = chosen[number]->thread;
   chosen[0]->meeting = meeting;
   for (unsigned number = 1; number < sides; number++) {
     chosen[number]->meeting = meeting;
     pthread_cond_signal(&chosen[number]->met);
   }
-  struct bohr_break_point *point = chosen[0]->point;
   if (point->hits++ == 0)
     point->first_hit = bohr_break_elapsed();
   return meeting;

@@ -216,6 +216,10 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
         if early || self.counters.hits.load(Relaxed) >= self.most_hits {
             return None;
         }
+        let own = std::thread::current().id();
+        if lock(&self.waiting).has_meeting_with(own) {
+            return None;
+        }
         let pause = settings::pause(self.pause);
         let meeting = self.meet(&Arc::new(Postponed::new(side, state)), pause)?;
         meeting.wait_for_turn(side, pause);
@@ -228,7 +232,7 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
             let (others, arrivals) = lock(&self.waiting).look();
             // The condition is the user's: no lock is held here.
             if let Some(partners) = self.partners(own, &others) {
-                if let Some(meeting) = lock(&self.waiting).meet(&partners) {
+                if let Some(meeting) = lock(&self.waiting).meet(own, &partners) {
                     self.counters.hit();
                     return Some(meeting);
                 }

@@ -56,6 +56,8 @@ mod meeting;
 #[cfg(feature = "armed")]
 mod narrowed;
 #[cfg(feature = "armed")]
+mod progress;
+#[cfg(feature = "armed")]
 mod scope;
 #[cfg(feature = "armed")]
 mod settings;

@@ -1,12 +1,13 @@
 //! Threads that wait for their partners, and the order in which those that have
 //! met go on.
 
+use crate::progress::Progress;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// What the sides after one that took a plain step wait, since nobody tells them
-/// when its statement is done.
+/// when its statement is done; on a busy machine until it has run.
 pub(crate) const SETTLING: Duration = Duration::from_millis(1);
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -36,8 +37,10 @@ fn wait_until<T>(
 }
 
 /// A hit: all sides are here, and go on one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Meeting {
+    /// Who has met, by side.
+    threads: Vec<ThreadId>,
     turn: Mutex<Turn>,
     changed: Condvar,
 }
@@ -46,25 +49,61 @@ pub(crate) struct Meeting {
 struct Turn {
     /// Sides before this one are done.
     side: usize,
-    /// Whether the last of them may still be at its statement.
-    unsettled: bool,
+    /// How many have begun.
+    begun: usize,
+    /// How many have not come to their end.
+    left: usize,
+    /// The last of those that are done, if it may still be at its statement.
+    unsettled: Option<Progress>,
 }
 
 impl Meeting {
+    fn new(threads: Vec<ThreadId>) -> Meeting {
+        let turn = Turn {
+            left: threads.len(),
+            ..Turn::default()
+        };
+        Meeting {
+            threads,
+            turn: Mutex::new(turn),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Whether a thread has met others here, and the side after its own has not begun.
+    /// What it passes until then belongs to this meeting: it meets nobody else.
+    fn is_with(&self, thread: ThreadId) -> bool {
+        let side = self.threads.iter().position(|one| *one == thread);
+        side.is_some_and(|side| {
+            let turn = lock(&self.turn);
+            turn.left > 0 && turn.begun <= side + 1
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        lock(&self.turn).left == 0
+    }
+
     /// Waits until the sides before are done, at most so long.
     pub fn wait_for_turn(&self, side: usize, most: Duration) {
+        let deadline = Instant::now() + most;
         wait_until(&self.turn, &self.changed, most, |turn| turn.side >= side);
         let unsettled = lock(&self.turn).unsettled;
-        if side > 0 && unsettled {
+        if let Some(before) = unsettled.filter(|_| side > 0) {
             std::thread::sleep(SETTLING);
+            while Instant::now() < deadline && before.is_late() {
+                std::thread::sleep(SETTLING);
+            }
         }
+        lock(&self.turn).begun = side + 1;
     }
 
     /// The statement of `side` is done, or, `unsettled`, about to be.
     pub fn pass(&self, side: usize, unsettled: bool) {
         let mut turn = lock(&self.turn);
         turn.side = turn.side.max(side + 1);
-        turn.unsettled = unsettled;
+        turn.left = turn.left.saturating_sub(1);
+        turn.unsettled = unsettled.then(Progress::of_this_thread);
         drop(turn);
         self.changed.notify_all();
     }
@@ -111,6 +150,8 @@ impl<S> Postponed<S> {
 #[derive(Debug)]
 pub(crate) struct Waiting<S> {
     threads: Vec<Arc<Postponed<S>>>,
+    /// Not all sides of these have come to their end.
+    meetings: Vec<Arc<Meeting>>,
     /// Grows with every arrival.
     arrivals: u64,
 }
@@ -119,6 +160,7 @@ impl<S> Waiting<S> {
     pub const fn new() -> Waiting<S> {
         Waiting {
             threads: Vec::new(),
+            meetings: Vec::new(),
             arrivals: 0,
         }
     }
@@ -138,8 +180,19 @@ impl<S> Waiting<S> {
         current
     }
 
-    /// Takes these threads out, if all of them still wait, and tells them.
-    pub fn meet(&mut self, partners: &[Arc<Postponed<S>>]) -> Option<Arc<Meeting>> {
+    /// Whether a thread is in the middle of a meeting.
+    pub fn has_meeting_with(&self, thread: ThreadId) -> bool {
+        let mut meetings = self.meetings.iter();
+        meetings.any(|meeting| meeting.is_with(thread))
+    }
+
+    /// Takes these threads out, if all of them still wait, and tells them whom they
+    /// have met.
+    pub fn meet(
+        &mut self,
+        own: &Postponed<S>,
+        partners: &[Arc<Postponed<S>>],
+    ) -> Option<Arc<Meeting>> {
         let here = |partner: &Arc<Postponed<S>>| {
             let mut threads = self.threads.iter();
             threads.any(|thread| Arc::ptr_eq(thread, partner))
@@ -147,7 +200,14 @@ impl<S> Waiting<S> {
         if !partners.iter().all(here) {
             return None;
         }
-        let meeting = Arc::new(Meeting::default());
+        let partners_by_side = partners.iter().map(|one| (one.side, one.thread));
+        let mut threads: Vec<(usize, ThreadId)> = partners_by_side.collect();
+        threads.push((own.side, own.thread));
+        threads.sort_unstable_by_key(|(side, _)| *side);
+        let threads = threads.into_iter().map(|(_, thread)| thread);
+        let meeting = Arc::new(Meeting::new(threads.collect()));
+        self.meetings.retain(|meeting| !meeting.is_over());
+        self.meetings.push(Arc::clone(&meeting));
         for partner in partners {
             self.leave(partner);
             partner.meet(&meeting);

@@ -80,7 +80,9 @@ fn threads_meet_in_c() {
             .parse()
             .expect("a number");
         assert_eq!(hits, 2 * field("crowd", "hits"));
-        assert_eq!(800, hits + field("crowd", "timeouts"));
+        // Who comes again while its partner is about to begin passes.
+        assert!(hits > 0 && hits + field("crowd", "timeouts") <= 800);
+        assert_eq!((field("both", "hits"), field("both", "timeouts")), (1, 0));
     }
 }
 

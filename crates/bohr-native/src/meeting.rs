@@ -5,9 +5,9 @@ use crate::others::{anybody_runs, is_in_call};
 use bohr_event::breakpoint::{Breakpoint, MOST_SIDES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Processor time, in nanoseconds, in which a thread is sure to have come back to
-/// its program and made its statement.
-const STATEMENT: u64 = 20_000;
+/// The share of the time that a statement is given for which its thread has to have
+/// been on a processor.
+const AT_WORK: u64 = 5;
 
 /// Nanoseconds that who was woken by a last side is given at most.
 const AWAKENED: u64 = 5_000_000;
@@ -18,6 +18,10 @@ pub struct Meeting {
     users: AtomicU32,
     /// The side whose turn it is: all before it are done.
     turn: AtomicU32,
+    /// Sides that have begun.
+    begun: AtomicU32,
+    /// Who has met here, by side; 0 for nobody.
+    members: [AtomicU32; MOST_SIDES],
     /// Who is in the middle of the statement of a side; 0 for nobody.
     inside: [AtomicU32; MOST_SIDES],
     /// Who went on last without an end to its statement, and the processor time
@@ -31,6 +35,8 @@ impl Meeting {
         Meeting {
             users: AtomicU32::new(0),
             turn: AtomicU32::new(0),
+            begun: AtomicU32::new(0),
+            members: [const { AtomicU32::new(0) }; MOST_SIDES],
             inside: [const { AtomicU32::new(0) }; MOST_SIDES],
             gone: AtomicU32::new(0),
             spent: AtomicU64::new(0),
@@ -43,8 +49,26 @@ impl Meeting {
             return false;
         }
         self.turn.store(0, Ordering::SeqCst);
+        self.begun.store(0, Ordering::SeqCst);
+        self.members
+            .iter()
+            .for_each(|member| member.store(0, Ordering::SeqCst));
         self.users.store(sides as u32, Ordering::SeqCst);
         true
+    }
+
+    /// Under the breakpoint's lock: a thread takes part.
+    pub fn join(&self, side: usize, thread: u32) {
+        self.members[side].store(thread, Ordering::SeqCst);
+    }
+
+    /// Whether a thread takes part, and the side after its own has not begun. What it
+    /// passes until then belongs to this meeting: it meets nobody else.
+    pub fn is_with(&self, thread: u32) -> bool {
+        let own = |member: &AtomicU32| member.load(Ordering::SeqCst) == thread;
+        let side = self.members.iter().position(own);
+        let begun = self.begun.load(Ordering::SeqCst);
+        side.is_some_and(|side| self.users.load(Ordering::SeqCst) > 0 && begun <= side as u32 + 1)
     }
 
     /// Comes back when it is this side's turn, or when the sides before it have
@@ -55,6 +79,7 @@ impl Meeting {
         if came && side > 0 && breakpoint.sides[side - 1].until.is_empty() {
             self.settle(breakpoint.settle, deadline);
         }
+        self.begun.fetch_max(side as u32 + 1, Ordering::SeqCst);
         match breakpoint.sides[side].until.is_empty() {
             // The very last thing before the program goes on: what is left of
             // this side's statement is a few instructions.
@@ -75,7 +100,7 @@ impl Meeting {
         sleep(moment);
         let gone = self.gone.load(Ordering::SeqCst);
         let spent = self.spent.load(Ordering::SeqCst);
-        let has_run = || processor_time(gone).is_none_or(|time| time >= spent + STATEMENT);
+        let has_run = || processor_time(gone).is_none_or(|time| time >= spent + moment / AT_WORK);
         while now() < deadline && !has_run() && !is_in_call(gone) {
             sleep(moment);
         }

@@ -2,7 +2,7 @@
 
 use crate::board::Counters;
 use crate::condition;
-use crate::futex::{Lock, now, wait, wake};
+use crate::futex::{Lock, now, thread, wait, wake};
 use crate::meeting::Meeting;
 use crate::others::{Announced, next_look};
 use crate::visits::VisitsByThread;
@@ -25,6 +25,7 @@ const MET: u32 = 3;
 /// A place for a thread that is held up. All but `state` changes under the lock.
 struct Place {
     state: AtomicU32,
+    thread: AtomicU32,
     side: AtomicU32,
     address: AtomicU64,
     size: AtomicU64,
@@ -64,6 +65,7 @@ impl Point {
             places: [const {
                 Place {
                     state: AtomicU32::new(FREE),
+                    thread: AtomicU32::new(0),
                     side: AtomicU32::new(0),
                     address: AtomicU64::new(0),
                     size: AtomicU64::new(0),
@@ -138,7 +140,8 @@ impl Point {
 
     /// Under the lock: a thread comes that can take any of these sides.
     fn arrive(&self, sides: &[usize], memory: (u64, u64)) -> Arrival {
-        if self.is_asleep() {
+        let own = thread();
+        if self.is_asleep() || self.meetings.iter().any(|meeting| meeting.is_with(own)) {
             return Arrival::Passes;
         }
         let complete = |side: &usize| Some((*side, self.partners(*side, memory)?));
@@ -147,8 +150,17 @@ impl Point {
             let mut meetings = self.meetings.iter();
             if let Some(number) = meetings.position(|meeting| meeting.begin(all)) {
                 self.counters.hit();
+                let meeting = &self.meetings[number];
+                meeting.join(side, own);
                 for place in partners.into_iter().flatten() {
-                    let state = &self.places[place].state;
+                    let Place {
+                        state,
+                        thread,
+                        side,
+                        ..
+                    } = &self.places[place];
+                    let load = |word: &AtomicU32| word.load(Ordering::SeqCst);
+                    meeting.join(load(side) as usize, load(thread));
                     state.store(MET + number as u32, Ordering::SeqCst);
                     wake(state);
                 }
@@ -168,6 +180,7 @@ impl Point {
             return Arrival::Passes;
         };
         let place = &self.places[free];
+        place.thread.store(own, Ordering::SeqCst);
         place.side.store(side as u32, Ordering::SeqCst);
         place.address.store(memory.0, Ordering::SeqCst);
         place.size.store(memory.1, Ordering::SeqCst);

@@ -183,7 +183,7 @@ impl<'a> Postponing<'a> {
             .copied()
             .filter(|side| self.counts_at(thread, number, *side))
             .collect();
-        if open.is_empty() || self.is_asleep(number) {
+        if open.is_empty() || self.is_asleep(number) || self.is_meeting(thread, number) {
             return;
         }
         let complete = open
@@ -207,6 +207,15 @@ impl<'a> Postponing<'a> {
     fn is_asleep(&self, number: usize) -> bool {
         let bound = self.breakpoints[number].at_most;
         bound.is_some_and(|bound| self.counts[number].hits >= bound)
+    }
+
+    /// Whether a thread has met others there, and the side after its own has not begun.
+    /// What it passes until then belongs to that meeting: it meets nobody else.
+    fn is_meeting(&self, thread: ThreadIndex, number: usize) -> bool {
+        let mut others = self.threads.iter();
+        let inside = self.threads[thread.position()].inside;
+        inside.is_some_and(|(one, _, _)| one == number)
+            && others.any(|other| other.behind == Some(thread))
     }
 
     /// Whether a visit of a side counts.

@@ -131,7 +131,7 @@ impl Workshop<'_> {
             coming.extend(self.next_of_another(opens));
         }
         let runs: Vec<&Recorded> = std::iter::once(self.run).chain(&window.passing).collect();
-        let mut demand = self.pairs(&runs, coming, late);
+        let mut demand = self.pairs(&runs, coming.clone(), late.clone());
         let until = window.intrusion.as_ref();
         let until = until.and_then(|last| Moment::of(self.run, &last.thread, last.number + 1));
         let extended: Vec<Candidate> = demand
@@ -150,6 +150,11 @@ impl Workshop<'_> {
             })
             .collect();
         demand.candidates.extend(extended);
+        // What one of two does to the other, the other can often do to the one; and
+        // where a statement has to be cut in two for that one way, the other way is
+        // something that sources can keep.
+        let reversed = self.pairs(&runs, late, coming);
+        demand.candidates.extend(reversed.candidates);
         demand
     }
 
@@ -259,7 +264,11 @@ impl Workshop<'_> {
     /// The moments, and where the locks that are held then were taken.
     fn with_lifted(&self, runs: &[&Recorded], moments: Vec<Moment>) -> Vec<Moment> {
         let mut all: Vec<Moment> = Vec::new();
-        for moment in moments {
+        let begins = |moment| {
+            let begin = begin(runs, &moment);
+            std::iter::once(moment).chain(begin)
+        };
+        for moment in moments.into_iter().flat_map(begins) {
             let taken = self
                 .taken(runs, &moment)
                 .into_iter()
@@ -319,6 +328,21 @@ fn meeting(sides: Vec<Moment>) -> Candidate {
         until: None,
         same_object: false,
     }
+}
+
+/// The moment at which a thread can be held up that is in the middle of a wait, or
+/// about to start: before the call, or before the first thing that it does.
+fn begin(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
+    let number = match moment.operation.kind {
+        EventKind::Start => moment.number + 1,
+        EventKind::Wait => moment.number.checked_sub(1)?,
+        _ => return None,
+    };
+    let of = |run: &&Recorded| Moment::of(run, &moment.thread, number);
+    let found = runs.iter().find_map(of)?;
+    let one_call = found.operation.kind == EventKind::Release
+        && found.operation.place == moment.operation.place;
+    (moment.operation.kind == EventKind::Start || one_call).then_some(found)
 }
 
 /// Where a thread can be held up that takes its lock again behind a wait: where it

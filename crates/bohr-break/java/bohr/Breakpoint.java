@@ -2,6 +2,7 @@ package bohr;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -78,6 +79,8 @@ public final class Breakpoint<S> {
     /** Who is held up here; also the lock of all that follows. */
     private final List<Postponed<S>> waiting = new ArrayList<>();
     private long arrivals;
+    /** Not all sides of these have come to their end. */
+    private final List<Meeting> meetings = new ArrayList<>();
 
     private final AtomicLong passed = new AtomicLong();
     private final AtomicLong visits = new AtomicLong();
@@ -243,6 +246,11 @@ public final class Breakpoint<S> {
         if (passed.getAndIncrement() < ignored || hits.get() >= mostHits) {
             return null;
         }
+        synchronized (waiting) {
+            if (meetings.stream().anyMatch(Meeting::isWithThisThread)) {
+                return null;
+            }
+        }
         Meeting meeting = meet(new Postponed<>(side, state));
         if (meeting != null) {
             meeting.awaitTurn(side, pause);
@@ -280,7 +288,7 @@ public final class Breakpoint<S> {
                 if (complete) {
                     chosen.remove(own);
                     if (waiting.containsAll(chosen)) {
-                        return begin(chosen);
+                        return begin(own, chosen);
                     }
                 } else if (seen == arrivals) {
                     arrivals++;
@@ -293,8 +301,13 @@ public final class Breakpoint<S> {
         return await(own);
     }
 
-    private Meeting begin(List<Postponed<S>> partners) {
-        Meeting meeting = new Meeting();
+    private Meeting begin(Postponed<S> own, List<Postponed<S>> partners) {
+        Thread[] threads = new Thread[sides];
+        threads[own.side] = own.thread;
+        partners.forEach(partner -> threads[partner.side] = partner.thread);
+        Meeting meeting = new Meeting(threads);
+        meetings.removeIf(Meeting::isOver);
+        meetings.add(meeting);
         waiting.removeAll(partners);
         for (Postponed<S> partner : partners) {
             partner.meeting = meeting;
@@ -542,9 +555,33 @@ public final class Breakpoint<S> {
 
     /** A hit: all sides are here, and go on one after the other. */
     private static final class Meeting {
+        /** Who has met, by side. */
+        private final Thread[] threads;
         /** Sides before this one are done. */
         private int turn;
+        /** How many have begun. */
+        private int begun;
+        /** How many have not come to their end. */
+        private int left;
         private boolean unsettled;
+
+        Meeting(Thread[] threads) {
+            this.threads = threads;
+            this.left = threads.length;
+        }
+
+        /**
+         * Whether this thread has met others here, and the side after its own has not begun.
+         * What it passes until then belongs to this meeting: it meets nobody else.
+         */
+        synchronized boolean isWithThisThread() {
+            int side = Arrays.asList(threads).indexOf(Thread.currentThread());
+            return side >= 0 && left > 0 && begun <= side + 1;
+        }
+
+        synchronized boolean isOver() {
+            return left <= 0;
+        }
 
         synchronized void awaitTurn(int side, long most) {
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(most);
@@ -560,10 +597,12 @@ public final class Breakpoint<S> {
             } catch (InterruptedException exception) {
                 Thread.currentThread().interrupt();
             }
+            begun = side + 1;
         }
 
         synchronized void pass(int side, boolean unsettled) {
             turn = Math.max(turn, side + 1);
+            left--;
             this.unsettled = unsettled;
             notifyAll();
         }

@@ -222,6 +222,15 @@ static void one_waits(void) {
     assert(postponements("one") == 1);
 }
 
+// What a thread passes between its own statement and its partner's belongs to the
+// meeting: at the later side it does not wait for anybody else.
+static void *both_sides(void *unused) {
+    int first = BOHR_BREAK_REACH("both", 0, &object, .pause = LONG, .one_waits = 1);
+    int second = BOHR_BREAK_REACH("both", 1, &object, .pause = LONG, .one_waits = 1);
+    assert(first + second == 1);
+    return unused;
+}
+
 static void *in_crowd(void *argument) {
     unsigned number = (unsigned)(size_t)argument;
     for (unsigned round = 0; round < 100; round++)
@@ -264,6 +273,7 @@ int main(void) {
     cancellation();
     cancelled_condition();
     one_waits();
+    together(2, (void *(*[])(void *)){both_sides, both_sides});
     crowd();
     return 0;
 }

@@ -53,6 +53,10 @@ pub const CRATE: Library<'static> = Library {
             "narrowed.rs",
             include_str!("../../../bohr-break/src/narrowed.rs"),
         ),
+        (
+            "progress.rs",
+            include_str!("../../../bohr-break/src/progress.rs"),
+        ),
         ("scope.rs", include_str!("../../../bohr-break/src/scope.rs")),
         (
             "settings.rs",
@@ -103,8 +107,7 @@ pub fn run(args: &Args) -> Outcome {
 fn manifest() -> String {
     format!(
         "[package]\nname = \"bohr-break\"\nversion = \"{}\"\nedition = \"2024\"\n\n\
-         [features]\n# Without it every call compiles to nothing.\narmed = []\n\n\
-         # A package of its own, wherever it lies.\n[workspace]\n",
+         [features]\n# Without it every call compiles to nothing.\narmed = []\n",
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -17,6 +17,9 @@ const SHORTER: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis
 /// Pauses after the ordinary one.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
+/// Times that a statement without an end is given, after the ordinary one.
+const SETTLES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
+
 /// A step of the tuning.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -69,6 +72,13 @@ pub fn tune(
         }
         let longer = changed(&found.set, |expression| expression.pause = pause);
         tuning.attempt(&mut found, &format!("pause {pause:?}"), longer)?;
+    }
+    for settle in SETTLES {
+        if is_sure(&found.measured) {
+            break;
+        }
+        let slower = changed(&found.set, |expression| expression.settle = settle);
+        tuning.attempt(&mut found, &format!("settle {settle:?}"), slower)?;
     }
     // What sleeps after its meeting holds nobody up in vain, and counts no visits.
     let once = changed(&found.set, |expression| expression.at_most = Some(1));
