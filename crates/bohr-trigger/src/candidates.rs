@@ -43,12 +43,10 @@ pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) 
         return workshop.circle(&explanation.circle);
     }
     let mut demands: Vec<Demand> = Vec::new();
-    demands.extend(
-        explanation
-            .windows
-            .iter()
-            .map(|window| workshop.window(window)),
-    );
+    for window in &explanation.windows {
+        demands.push(workshop.window(window));
+        demands.push(workshop.opening(window));
+    }
     let pairs = explanation
         .orders
         .iter()
@@ -156,6 +154,15 @@ impl Workshop<'_> {
         let reversed = self.pairs(&runs, late, coming);
         demand.candidates.extend(reversed.candidates);
         demand
+    }
+
+    /// The other thread comes to what it does in between only when the window is open.
+    fn opening(&self, window: &Window) -> Demand {
+        let Some(opens) = &window.opens else {
+            return Demand::default();
+        };
+        let late: Vec<Moment> = self.next_of_another(opens).into_iter().collect();
+        self.pairs(&[self.run], vec![opens.clone()], late)
     }
 
     /// Whoever fails does so before the others do what they were about to. Nobody
@@ -345,17 +352,24 @@ fn begin(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
     (moment.operation.kind == EventKind::Start || one_call).then_some(found)
 }
 
-/// Where a thread can be held up that takes its lock again behind a wait: where it
-/// had taken it before. Any other moment is as good as it is.
+/// Where a thread can be held up that is in the middle of a wait, or takes its lock
+/// again behind it: where it had taken it before. Any other moment is as good as it is.
 fn before_wait(
     runs: &[&Recorded],
     moment: &Moment,
     taken: impl Fn(&Moment) -> Vec<(u64, Moment)>,
 ) -> Moment {
-    let wait = wait_before(runs, moment);
+    let (wait, lock) = match moment.operation.kind {
+        EventKind::Wait => {
+            let wait = begin(runs, moment);
+            let lock = wait.as_ref().map(|wait| wait.operation.object);
+            (wait, lock)
+        }
+        _ => (wait_before(runs, moment), Some(moment.operation.object)),
+    };
     let taken = wait.map(|wait| taken(&wait)).unwrap_or_default();
-    let own = |(lock, _): &&(u64, Moment)| *lock == moment.operation.object;
-    let found = taken.iter().find(own);
+    let own = |(held, _): &&(u64, Moment)| Some(*held) == lock;
+    let found = taken.iter().rev().find(own);
     found.map_or_else(|| moment.clone(), |(_, taken)| taken.clone())
 }
 

@@ -5,6 +5,7 @@
 mod diff;
 mod in_c;
 mod in_rust;
+mod object;
 mod regression;
 mod statement;
 mod unrelated;
@@ -72,10 +73,13 @@ struct Visit<'a> {
     of: usize,
     side: &'a Side,
     expression: &'a Expression,
+    /// An expression for what threads bring along; nothing if all can meet.
+    object: Option<String>,
 }
 
 /// What to insert into each file for a set of breakpoints; `sources` are the
-/// texts of the files that it names.
+/// texts of the files that it names. If threads are to bring `objects` along, those of
+/// breakpoints that ask for the same object do, as far as their statements name it.
 ///
 /// # Errors
 /// If a file is missing, or something cannot be said.
@@ -83,12 +87,19 @@ pub fn insertions(
     name: &str,
     set: &[Expression],
     sources: &BTreeMap<String, String>,
+    objects: bool,
 ) -> Result<BTreeMap<String, Vec<Insertion>>, PatchError> {
     let mut changes: BTreeMap<String, Vec<Insertion>> = BTreeMap::new();
     let mut declared: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, expression) in set.iter().enumerate() {
         let title = format!("{name}-{}", number + 1);
-        for visit in visits(&title, number, expression) {
+        let objects = match objects && expression.same_object {
+            true => objects_of(expression, sources),
+            false => None,
+        };
+        for mut visit in visits(&title, number, expression) {
+            let own = objects.as_ref().map(|all| all[visit.sides[0]].clone());
+            visit.object = own;
             let (file, line) = line_of(visit.side)?;
             let text = sources.get(file);
             let text = text.ok_or_else(|| PatchError::NoSource(file.to_string()))?;
@@ -98,9 +109,9 @@ pub fn insertions(
                 Language::Rust => in_rust(&visit)?,
             };
             let change = changes.entry(file.to_string()).or_default();
-            change.push(before_statement(text, file, line, &call)?);
+            change.extend(before_statement(text, file, line, &call)?);
             if let Some((line, call)) = moment_behind(&title, expression, &visit, file) {
-                change.push(before_statement(text, file, line, &call)?);
+                change.extend(before_statement(text, file, line, &call)?);
             }
             let known = declared.entry(file.to_string()).or_default();
             if !known.contains(&number) {
@@ -116,6 +127,22 @@ pub fn insertions(
     Ok(changes)
 }
 
+/// What the sides of a breakpoint are about, as their own lines name it.
+fn objects_of(expression: &Expression, sources: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    let line = |side: &Side| {
+        let (file, line) = line_of(side).ok()?;
+        let text = sources
+            .get(file)?
+            .lines()
+            .nth((line as usize).checked_sub(1)?)?;
+        Some((text.to_string(), Language::of(file)?))
+    };
+    let lines: Vec<(String, Language)> =
+        expression.sides.iter().map(line).collect::<Option<_>>()?;
+    let texts: Vec<&str> = lines.iter().map(|(text, _)| text.as_str()).collect();
+    object::objects(&texts, lines.first()?.1)
+}
+
 fn language_of(file: &str) -> Result<Language, PatchError> {
     Language::of(file).ok_or_else(|| PatchError::NoSource(file.to_string()))
 }
@@ -126,18 +153,26 @@ fn before_statement(
     file: &str,
     line: u32,
     call: &str,
-) -> Result<Insertion, PatchError> {
+) -> Result<Vec<Insertion>, PatchError> {
     let room = room_before(text, line);
     let room = room.ok_or_else(|| PatchError::NoStatement(format!("{file}:{line}")))?;
     let statement = text.lines().nth(room.line as usize - 1).unwrap_or_default();
+    let inside = |column: usize, text: String| Insertion {
+        before: room.line,
+        column,
+        text,
+    };
     let indent = match room.column {
         0 => statement.len() - statement.trim_start().len(),
         _ => 0,
     };
-    Ok(Insertion {
-        before: room.line,
-        column: room.column,
-        text: format!("{}{call}", &statement[..indent]),
+    let call = format!("{}{call}", &statement[..indent]);
+    Ok(match room.close {
+        None => vec![inside(room.column, call)],
+        Some(close) => vec![
+            inside(room.column, format!("{{ {call} ")),
+            inside(close, "}".to_string()),
+        ],
     })
 }
 
@@ -160,6 +195,7 @@ fn visits<'a>(name: &str, number: usize, expression: &'a Expression) -> Vec<Visi
                 of: expression.sides.len(),
                 side,
                 expression,
+                object: None,
             }),
         }
     }

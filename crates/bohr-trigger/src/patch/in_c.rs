@@ -11,8 +11,14 @@ pub(super) fn in_c(visit: &Visit<'_>, language: Language) -> Result<String, Patc
         Language::C | Language::Rust => options_in_c(visit)?,
     };
     let reach = |side: &str| match language {
-        Language::Cpp => format!("bohr::reach({side}, \"{name}\", nullptr, {{{options}}});"),
-        _ => format!("(void)BOHR_BREAK_REACH(\"{name}\", {side}, NULL{options});"),
+        Language::Cpp => {
+            let object = visit.object.as_deref().unwrap_or("nullptr");
+            format!("bohr::reach({side}, \"{name}\", {object}, {{{options}}});")
+        }
+        _ => {
+            let object = visit.object.as_deref().unwrap_or("NULL");
+            format!("(void)BOHR_BREAK_REACH(\"{name}\", {side}, {object}{options});")
+        }
     };
     let mut counters = String::new();
     let counting = counting(visit)?;

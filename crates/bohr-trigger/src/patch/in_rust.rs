@@ -6,11 +6,13 @@ use crate::expression::Expression;
 /// A call of the library, in a block with what it counts.
 pub(super) fn in_rust(visit: &Visit<'_>) -> Result<String, PatchError> {
     let item = item_name(visit.number);
+    let whole = format!("&{item}");
+    let object = visit.object.as_deref().unwrap_or(&whole);
     let call = match &visit.sides[..] {
-        [side] => format!("{item}.reach({side}, &{item});"),
+        [side] => format!("{item}.reach({side}, {object});"),
         sides => {
             let count = format!("{item}_SIDE.fetch_add(1, std::sync::atomic::Ordering::Relaxed)");
-            format!("{item}.reach({}, &{item});", in_turn(&count, sides))
+            format!("{item}.reach({}, {object});", in_turn(&count, sides))
         }
     };
     let Counting { ignored, nth } = counting(visit)?;

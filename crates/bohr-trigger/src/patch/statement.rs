@@ -8,8 +8,10 @@ pub struct Room {
     /// The line, counted from 1.
     pub line: u32,
     /// How many of its bytes come before the call: none, unless the line is a function
-    /// as a whole.
+    /// as a whole, or a statement that needs braces.
     pub column: usize,
+    /// How many come before the brace that then has to be closed.
+    pub close: Option<usize>,
 }
 
 /// Where the statement around a line begins; `None` if the line lies outside of
@@ -20,6 +22,9 @@ pub fn room_before(text: &str, line: u32) -> Option<Room> {
     let mut at = (line as usize)
         .checked_sub(1)
         .filter(|at| *at < lines.len())?;
+    if let Some(room) = alone_under_condition(&lines, at) {
+        return Some(room);
+    }
     loop {
         let above = above(&lines, at);
         let begins = above.is_none_or(|above| ends_statement(code(lines[above])));
@@ -40,7 +45,33 @@ pub fn room_before(text: &str, line: u32) -> Option<Room> {
     Some(Room {
         line: at as u32 + 1,
         column,
+        close: None,
     })
+}
+
+/// Where a call and its braces go if a line is all that stands under a condition, or
+/// in a loop, without any: a call before the condition would be made far more often.
+fn alone_under_condition(lines: &[&str], at: usize) -> Option<Room> {
+    let header = code(lines[above(lines, at)?]);
+    let header = header.trim_start_matches(['}', ' ']);
+    let words = ["if (", "while (", "for (", "else if ("];
+    let condition = words.iter().any(|word| header.starts_with(word)) && header.ends_with(')');
+    let own = code(lines[at]);
+    let whole = own.ends_with(';') && own.matches(';').count() == 1 && is_balanced(own);
+    let bare = !words.iter().any(|word| own.starts_with(word)) && !own.starts_with("do");
+    let is_it = (condition && is_balanced(header) || header == "else") && whole && bare;
+    let column = lines[at].len() - lines[at].trim_start().len();
+    (is_it && column > 0 && is_in_function(lines, at)).then(|| Room {
+        line: at as u32 + 1,
+        column,
+        close: Some(column + own.len()),
+    })
+}
+
+/// Whether every bracket that is opened is closed.
+fn is_balanced(code: &str) -> bool {
+    let count = |letter: char| code.matches(letter).count();
+    count('(') == count(')') && count('{') == count('}')
 }
 
 /// How many bytes of a line that is a whole function come before its body.
@@ -182,7 +213,7 @@ mod tests {
     fn statements_begin_where_they_should() {
         check("  void f(void) {\n=   x = 1;\n  }");
         check("  void f(void) {\n>   x = a +\n@       b;\n  }");
-        check("  void f(void) {\n>   if (x)\n@     y = 1;\n  }");
+        check("  void f(void) {\n>   if (x &&\n          z)\n@     y = 1;\n  }");
         check("  void f(void) {\n>   if (x) {\n      y = 1;\n@   } else if (z) {\n    }\n  }");
         check("  fn f() {\n>     let x = a\n@         .lock()\n          .unwrap();\n  }");
         check("  fn f() {\n      match x {\n=         1 => y.lock(),\n      }\n  }");
@@ -201,13 +232,39 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_alone_under_a_condition_gets_braces() {
+        let within = |text: &str, line: u32| {
+            let room = room_before(text, line).unwrap();
+            let line = text.lines().nth(room.line as usize - 1).unwrap();
+            room.close.map(|close| line[room.column..close].to_string())
+        };
+        let text = "void f(void) {\n  if (x)\n    y = g(1); // why\n  else\n    z = 1;\n  \
+                    while (a[1])\n    b();\n  c();\n}\n";
+        assert_eq!(within(text, 3).as_deref(), Some("y = g(1);"));
+        assert_eq!(within(text, 5).as_deref(), Some("z = 1;"));
+        assert_eq!(within(text, 7).as_deref(), Some("b();"));
+        assert_eq!(within(text, 8), None);
+        assert_eq!(within(text, 2), None);
+        let long = "void f(void) {\n  if (x)\n    y = g(1,\n        2);\n}\n";
+        assert_eq!(within(long, 3), None);
+    }
+
+    #[test]
     fn functions_of_one_line_have_room_inside() {
         let check = |text: &str, line: u32| {
             let (before, after) = text.split_once('@').unwrap();
             let text = format!("{before}{after}");
             let start = before.rfind('\n').map_or(0, |end| end + 1);
             let column = before.len() - start;
-            assert_eq!(room_before(&text, line), Some(Room { line, column }));
+            let close = None;
+            assert_eq!(
+                room_before(&text, line),
+                Some(Room {
+                    line,
+                    column,
+                    close
+                })
+            );
         };
         check("int one(void) {@ return 1; }\n", 1);
         check("impl Bank {\n    fn get(&self) -> u32 {@ self.0 }\n}\n", 2);

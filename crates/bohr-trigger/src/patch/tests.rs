@@ -17,7 +17,7 @@ void *deposit(void *amount) {
 fn patch(breakpoint: &str) -> String {
     let sources = BTreeMap::from([("bank.c".to_string(), PROGRAM.to_string())]);
     let set = [breakpoint.parse().unwrap()];
-    let changes = insertions("bank", &set, &sources).unwrap();
+    let changes = insertions("bank", &set, &sources, false).unwrap();
     let text = &sources["bank.c"];
     let diff = unified("bank.c", text, &changes["bank.c"]);
     let added = diff.lines().filter(|line| line.starts_with('+')).count() - 1;
@@ -54,7 +54,7 @@ fn what_the_library_cannot_say_is_refused() {
     let sources = BTreeMap::from([("bank.c".to_string(), PROGRAM.to_string())]);
     let refused = |text: &str| {
         let set = [text.parse().unwrap()];
-        insertions("bank", &set, &sources).unwrap_err()
+        insertions("bank", &set, &sources, false).unwrap_err()
     };
     assert_eq!(
         refused("deposit#1 -> bank.c:7"),
@@ -79,7 +79,7 @@ fn sides_of_rust_share_a_static() {
     let text = "fn main() {\n    f();\n    g();\n}\n";
     let sources = BTreeMap::from([("src/main.rs".to_string(), text.to_string())]);
     let set = ["src/main.rs:2 -> src/main.rs:3 pause 1s".parse().unwrap()];
-    let changes = insertions("p", &set, &sources).unwrap();
+    let changes = insertions("p", &set, &sources, false).unwrap();
     assert_eq!(
         inserted(text, &changes["src/main.rs"]),
         "fn main() {\n    BOHR_BREAK_1.reach(0, &BOHR_BREAK_1);\n    f();\n    \
@@ -87,4 +87,25 @@ fn sides_of_rust_share_a_static() {
          static BOHR_BREAK_1: bohr_break::Breakpoint =\n    \
          bohr_break::Breakpoint::conflict(\"p-1\").pause(std::time::Duration::from_millis(1000)).one_waits();\n"
     );
+}
+
+#[test]
+fn threads_bring_what_their_statements_name() {
+    let sources = BTreeMap::from([("bank.c".to_string(), PROGRAM.to_string())]);
+    let added = |breakpoint: &str, objects: bool| {
+        let set = [breakpoint.parse().unwrap()];
+        let changes = insertions("bank", &set, &sources, objects).unwrap();
+        inserted(PROGRAM, &changes["bank.c"])
+    };
+    let object = "(const void *)&balance";
+    let brought = added("bank.c:7 -> bank.c:6 if same-object", true);
+    assert_eq!(brought.matches(object).count(), 2, "{brought}");
+    for (breakpoint, objects) in [
+        ("bank.c:7 -> bank.c:6", true),
+        ("bank.c:7 -> bank.c:6 if same-object", false),
+    ] {
+        let bare = added(breakpoint, objects);
+        assert_eq!(bare.matches(object).count(), 0, "{bare}");
+        assert_eq!(bare.matches("NULL, ").count(), 2, "{bare}");
+    }
 }

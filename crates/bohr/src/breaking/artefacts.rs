@@ -32,7 +32,7 @@ pub struct Case<'a> {
 }
 
 /// Patch and test, not written yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// What the program is called.
     pub name: String,
@@ -47,12 +47,13 @@ pub struct Draft {
     root: PathBuf,
 }
 
-/// The patch and the test of a set.
-pub fn draft(set: &[Expression], case: &Case<'_>) -> Result<Draft, PatchError> {
+/// The patch and the test of a set; threads bring `objects` along if they are to, and
+/// if their statements name them.
+pub fn draft(set: &[Expression], case: &Case<'_>, objects: bool) -> Result<Draft, PatchError> {
     let stem = case.program.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
     let (root, set, sources) = sources(set, case);
-    let changes = insertions(&name, &set, &sources)?;
+    let changes = insertions(&name, &set, &sources, objects)?;
     let mut patch = String::new();
     let mut language = Language::C;
     let mut texts = Vec::new();

@@ -5,7 +5,7 @@ use super::artefacts::Case;
 use super::choices::{Words, choices, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{LARGEST, Promising, search};
+use super::search::{Ended, Found, LARGEST, Promising, further, search};
 use super::tune::{Step, tune, verify};
 use super::verified::Verified;
 use crate::control::breakpoints::Finder;
@@ -213,6 +213,10 @@ fn seek(
     }
 }
 
+/// Times that the search for sets of a size is taken up again, because one that looked
+/// ideal in a few runs was not in many.
+const RESUMED: usize = 3;
+
 /// The smallest set that shows the bug in nearly every one of many runs; more than
 /// one is looked at while they cost much.
 pub fn best(
@@ -225,37 +229,35 @@ pub fn best(
     let mut best: Option<Verified> = None;
     let mut promising = Promising::default();
     for size in 1..=LARGEST.min(choices.len()) {
-        let bar = counter("sets of breakpoints tried");
-        let found = search(
-            choices,
-            size,
-            &mut promising,
-            laboratory,
-            &bar,
-            &mut |step| {
+        let mut resumed = 0;
+        loop {
+            let bar = counter("sets of breakpoints tried");
+            let mut told = |step: Step| {
                 bar.suspend(|| tell_step(&step));
                 steps.push(step);
-            },
-        )?;
-        bar.finish_and_clear();
-        for found in found {
-            let (found, tuned) = tune(found, laboratory, &mut tell_step)?;
-            let (mut verified, further) =
-                verify(found.set, runs, ENOUGH, laboratory, &mut tell_step)?;
-            steps.extend(tuned.into_iter().chain(further));
-            if verified.is_certain(ENOUGH) {
-                verified.try_patch(case, laboratory)?;
+            };
+            let (found, ended) = match resumed {
+                0 => search(choices, size, &mut promising, laboratory, &bar, &mut told)?,
+                _ => further(&mut promising, laboratory, &bar, &mut told)?,
+            };
+            bar.finish_and_clear();
+            for found in found {
+                let verified = verified(found, case, laboratory, runs, steps)?;
+                let better = |best: &Verified| verified.is_better_than(best, ENOUGH);
+                if best.as_ref().is_none_or(better) {
+                    best = Some(verified);
+                }
+                if best.as_ref().is_some_and(|best| best.is_fine(ENOUGH)) {
+                    return Ok(best);
+                }
             }
-            let better = |best: &Verified| verified.is_better_than(best, ENOUGH);
-            if best.as_ref().is_none_or(better) {
-                best = Some(verified);
-            }
-            if best.as_ref().is_some_and(|best| best.is_fine(ENOUGH)) {
+            if best.as_ref().is_some_and(|best| best.is_certain(ENOUGH)) {
                 return Ok(best);
             }
-        }
-        if best.as_ref().is_some_and(|best| best.is_certain(ENOUGH)) {
-            return Ok(best);
+            resumed += 1;
+            if ended == Ended::Exhausted || resumed > RESUMED {
+                break;
+            }
         }
     }
     if let Some(best) = best.as_mut().filter(|best| !best.is_certain(ENOUGH)) {
@@ -263,6 +265,23 @@ pub fn best(
         best.try_patch(case, laboratory)?;
     }
     Ok(best)
+}
+
+/// Tunes a set, makes many runs with it, and tries its patch if they nearly all fail.
+fn verified(
+    found: Found,
+    case: &Case<'_>,
+    laboratory: &Laboratory<'_, '_>,
+    runs: usize,
+    steps: &mut Vec<Step>,
+) -> Result<Verified, Failure> {
+    let (found, tuned) = tune(found, laboratory, &mut tell_step)?;
+    let (mut verified, further) = verify(found.set, runs, ENOUGH, laboratory, &mut tell_step)?;
+    steps.extend(tuned.into_iter().chain(further));
+    if verified.is_certain(ENOUGH) {
+        verified.try_patch(case, laboratory)?;
+    }
+    Ok(verified)
 }
 
 /// Says what came of a step, while others are under way.

@@ -61,10 +61,13 @@ pub struct Promising {
     singles: Vec<(Promise, Set)>,
     /// Of the last size, the best first.
     last: Vec<(Promise, Set)>,
+    /// How many of them have been tried natively.
+    tried: usize,
 }
 
-/// The sets of a size that show the bug in most of a few native runs, the best
-/// first. Sizes are asked for one after the other, from 1 on.
+/// The sets of a size that show the bug in most of a few native runs, the best first.
+/// Sizes are asked for one after the other, from 1 on. `Ended` says whether it is worth
+/// while to ask for further ones.
 pub fn search(
     choices: &[Vec<Expression>],
     size: usize,
@@ -72,24 +75,44 @@ pub fn search(
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
     told: &mut dyn FnMut(Step),
-) -> Result<Vec<Found>, Failure> {
-    let mut all: Vec<Found> = Vec::new();
+) -> Result<(Vec<Found>, Ended), Failure> {
     let sets = promising.sets(choices, size);
     promising.last = ranked(sets, laboratory, bar)?;
+    promising.tried = 0;
     if size == 1 {
         promising.singles = promising.last.clone();
     }
-    let ranked = promising
-        .last
-        .iter()
-        .map(|(_, set)| set.expressions.clone());
+    further(promising, laboratory, bar, told)
+}
+
+/// Why a search came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a set that looked as if there could be no better one.
+    WithAnIdeal,
+    /// Because enough others had been tried, or all.
+    Exhausted,
+}
+
+/// The sets of the same size that have not been tried yet.
+pub fn further(
+    promising: &mut Promising,
+    laboratory: &mut Laboratory<'_, '_>,
+    bar: &ProgressBar,
+    told: &mut dyn FnMut(Step),
+) -> Result<(Vec<Found>, Ended), Failure> {
+    let mut all: Vec<Found> = Vec::new();
+    let mut ended = Ended::Exhausted;
+    let untried = promising.last[promising.tried..].iter();
+    let untried: Vec<Vec<Expression>> = untried.map(|(_, set)| set.expressions.clone()).collect();
     let begun = Instant::now();
-    for (number, set) in ranked.enumerate() {
+    for (number, set) in untried.into_iter().enumerate() {
         let sure = all.iter().any(Found::is_sure);
         if number >= NATIVE_SETS && (sure || begun.elapsed() > NATIVE_TIME) {
             break;
         }
         bar.inc(1);
+        promising.tried += 1;
         let measured = laboratory.native(&set, RUNS, false)?;
         let found = Found { set, measured };
         let names: Vec<String> = found.set.iter().map(Expression::to_string).collect();
@@ -99,12 +122,13 @@ pub fn search(
         let ideal = found.is_sure() && found.measured.timed_out == 0 && found.can_be_patched();
         all.extend(kept.then_some(found));
         if ideal {
+            ended = Ended::WithAnIdeal;
             break;
         }
     }
     all.sort_by(|one, other| one.worth().total_cmp(&other.worth()));
     all.truncate(CLOSEST);
-    Ok(all)
+    Ok((all, ended))
 }
 
 impl Found {

@@ -36,7 +36,7 @@ impl Verified {
         case: &Case<'_>,
         laboratory: &Laboratory<'_, '_>,
     ) -> Result<(), Failure> {
-        let proof = match draft(&self.set, case) {
+        let proof = match draft(&self.set, case, false) {
             Err(error) => Proof::NoPatch(error.to_string()),
             Ok(draft) => {
                 let proof = prove(&draft, case.program, laboratory)?;
@@ -46,6 +46,33 @@ impl Verified {
         };
         eprintln!("bohr: {}", proof.describe());
         self.proof = Some(proof);
+        if matches!(self.proof, Some(Proof::DoesNot { .. })) {
+            self.try_patch_with_objects(case, laboratory)?;
+        }
+        Ok(())
+    }
+
+    /// What statements seem to be about is a guess, so it has to prove itself.
+    fn try_patch_with_objects(
+        &mut self,
+        case: &Case<'_>,
+        laboratory: &Laboratory<'_, '_>,
+    ) -> Result<(), Failure> {
+        let Ok(draft) = draft(&self.set, case, true) else {
+            return Ok(());
+        };
+        if self.draft.as_ref().is_some_and(|known| *known == draft) {
+            return Ok(());
+        }
+        let proof = prove(&draft, case.program, laboratory)?;
+        if matches!(proof, Proof::Reproduces { .. }) {
+            eprintln!(
+                "bohr: with the objects that are named: {}",
+                proof.describe()
+            );
+            self.draft = Some(draft);
+            self.proof = Some(proof);
+        }
         Ok(())
     }
 
