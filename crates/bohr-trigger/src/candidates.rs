@@ -9,10 +9,13 @@
 //! here: nobody meets where both hold the same lock, so such moments are moved
 //! to where the lock is taken, or, inside of a wait, to who ends the wait.
 
+mod waits;
+
 use bohr_event::breakpoint::{MOST_SIDES, same_memory};
 use bohr_event::control::Recorded;
 use bohr_event::{EventKind, Operation, ThreadPath};
-use bohr_explain::{Explanation, Link, Moment, Window};
+use bohr_explain::{Explanation, Link, Moment, Order, Window};
+use waits::{awakened, before_wait, begin, waker};
 
 /// Threads that are to meet, and go on in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +67,7 @@ pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) 
         firsts.extend(workshop.last_before(&first.thread, second));
         demands.push(workshop.pairs(&[run], firsts, vec![second.clone()]));
     }
+    demands.push(workshop.chains(&explanation.orders));
     demands.extend(workshop.meanwhile());
     demands.retain(|demand| !demand.candidates.is_empty());
     demands
@@ -163,6 +167,51 @@ impl Workshop<'_> {
         };
         let late: Vec<Moment> = self.next_of_another(opens).into_iter().collect();
         self.pairs(&[self.run], vec![opens.clone()], late)
+    }
+
+    /// Where what one thread does has to come after something and before something else,
+    /// all three can meet: of several threads that do the same, it is one that does both.
+    fn chains(&self, orders: &[Order]) -> Demand {
+        let mut demand = Demand::default();
+        for before in orders {
+            let middle = &before.second;
+            let follows = |after: &&Order| {
+                let others = [&before.first.thread, &after.second.thread];
+                after.first.thread == middle.thread
+                    && after.first.number >= middle.number
+                    && others[0] != others[1]
+                    && !others.contains(&&middle.thread)
+            };
+            for after in orders.iter().filter(follows) {
+                for last in self.with_lifted(&[self.run], vec![after.second.clone()]) {
+                    let sides = vec![before.first.clone(), middle.clone(), last];
+                    let next = after.first.number + 1;
+                    let until = Moment::of(self.run, &middle.thread, next);
+                    demand.candidates.extend(self.meeting_of(sides, until));
+                }
+            }
+        }
+        demand
+    }
+
+    /// A meeting of three, of whom the one in the middle has to come as far as to a
+    /// moment, if nobody is kept away by a lock that another one holds.
+    fn meeting_of(&self, sides: Vec<Moment>, until: Option<Moment>) -> Vec<Candidate> {
+        let runs = &[self.run];
+        let held: Vec<u64> = sides
+            .iter()
+            .flat_map(|side| self.held(runs, side))
+            .collect();
+        let apart = held.iter().enumerate();
+        if { apart }.any(|(position, lock)| held[..position].contains(lock)) {
+            return Vec::new();
+        }
+        let bare = meeting(sides);
+        let whole = until.map(|until| Candidate {
+            until: Some((1, until)),
+            ..bare.clone()
+        });
+        whole.into_iter().chain([bare]).collect()
     }
 
     /// Whoever fails does so before the others do what they were about to. Nobody
@@ -335,79 +384,6 @@ fn meeting(sides: Vec<Moment>) -> Candidate {
         until: None,
         same_object: false,
     }
-}
-
-/// The moment at which a thread can be held up that is in the middle of a wait, or
-/// about to start: before the call, or before the first thing that it does.
-fn begin(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
-    let number = match moment.operation.kind {
-        EventKind::Start => moment.number + 1,
-        EventKind::Wait => moment.number.checked_sub(1)?,
-        _ => return None,
-    };
-    let of = |run: &&Recorded| Moment::of(run, &moment.thread, number);
-    let found = runs.iter().find_map(of)?;
-    let one_call = found.operation.kind == EventKind::Release
-        && found.operation.place == moment.operation.place;
-    (moment.operation.kind == EventKind::Start || one_call).then_some(found)
-}
-
-/// Where a thread can be held up that is in the middle of a wait, or takes its lock
-/// again behind it: where it had taken it before. Any other moment is as good as it is.
-fn before_wait(
-    runs: &[&Recorded],
-    moment: &Moment,
-    taken: impl Fn(&Moment) -> Vec<(u64, Moment)>,
-) -> Moment {
-    let (wait, lock) = match moment.operation.kind {
-        EventKind::Wait => {
-            let wait = begin(runs, moment);
-            let lock = wait.as_ref().map(|wait| wait.operation.object);
-            (wait, lock)
-        }
-        _ => (wait_before(runs, moment), Some(moment.operation.object)),
-    };
-    let taken = wait.map(|wait| taken(&wait)).unwrap_or_default();
-    let own = |(held, _): &&(u64, Moment)| Some(*held) == lock;
-    let found = taken.iter().rev().find(own);
-    found.map_or_else(|| moment.clone(), |(_, taken)| taken.clone())
-}
-
-/// The wait that a thread has come out of if it takes its lock again at this moment.
-fn wait_before(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
-    let taken = moment.operation.kind == EventKind::Acquire;
-    let number = moment.number.checked_sub(1).filter(|_| taken)?;
-    let before = runs
-        .iter()
-        .find_map(|run| Moment::of(run, &moment.thread, number))?;
-    (before.operation.kind == EventKind::Wait).then_some(before)
-}
-
-/// Who woke the thread that takes its lock again at this moment, before it does:
-/// inside of a wait nobody can be held up.
-fn waker(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
-    let run = runs.iter().find(|run| moment.position(run).is_some())?;
-    let before = wait_before(&[run], moment)?;
-    let woken = before.position(run)?;
-    let wakes = |event: &usize| {
-        let operation = &run.steps[*event].operation;
-        let kind = matches!(operation.kind, EventKind::Signal | EventKind::Broadcast);
-        kind && operation.object == before.operation.object
-    };
-    let signal = (0..woken).rev().find(wakes)?;
-    Some(Moment::at(run, signal))
-}
-
-/// What a thread does after it has woken others at this moment: until then they
-/// should have come to where they wait next.
-fn awakened(runs: &[&Recorded], moment: &Moment) -> Option<Moment> {
-    let kind = moment.operation.kind;
-    let wakes = matches!(kind, EventKind::Signal | EventKind::Broadcast);
-    let next = moment.number + 1;
-    let mut found = runs
-        .iter()
-        .filter_map(|run| Moment::of(run, &moment.thread, next));
-    found.next().filter(|_| wakes)
 }
 
 /// Whether two operations are about the same memory or lock.
