@@ -136,7 +136,7 @@ Visit crossed(unsigned number, const char *name, const Held &held, const Wanted 
 
 // The same without a guard, for where none fits: whether all sides have met. Nobody
 // knows when the statement behind the call is done, so the sides after it wait a
-// millisecond.
+// millisecond, and on a busy machine until its thread has run or waits for somebody.
 inline bool reach(unsigned number, const char *name, const void *object = nullptr,
                   const Options &options = {}) {
   if (!bohr_break_is_armed())

@@ -457,7 +457,9 @@ BOHR_BREAK_SHARED void bohr_break_take_turn(struct bohr_break_visit *visit, unsi
     nanosleep(&settling, NULL);
     unsettled = bohr_break_is_before(&deadline) && bohr_break_is_late(gone, spent);
   }
-  __atomic_store_n(&meeting->begun, visit->side + 1, __ATOMIC_SEQ_CST);
+  pthread_mutex_lock(&meeting->lock);
+  meeting->begun = visit->side + 1;
+  pthread_mutex_unlock(&meeting->lock);
 }
 
 /* Under the lock: whether this thread holds a mutex. */
@@ -474,20 +476,24 @@ BOHR_BREAK_SHARED int bohr_break_is_held(pthread_mutex_t *mutex) {
 #endif
 }
 
-/* Under the lock: whether this thread has met others there, and the side after its own
- * has not begun. What it passes until then belongs to that meeting: it meets nobody else. */
-BOHR_BREAK_SHARED int bohr_break_is_meeting(const struct bohr_break_point *point) {
-  const struct bohr_break_meeting *meeting = point->meetings;
-  for (; meeting != NULL; meeting = meeting->next)
+/* Under the lock: whether this thread has met others there at another side, and is at its
+ * statement, or was a moment ago and the side after its own has not begun. That it comes
+ * by belongs to that meeting: it meets nobody else there. */
+BOHR_BREAK_SHARED int bohr_break_is_meeting(const struct bohr_break_point *point, unsigned own) {
+  int found = 0;
+  struct bohr_break_meeting *meeting = point->meetings;
+  for (; meeting != NULL && !found; meeting = meeting->next) {
+    pthread_mutex_lock(&meeting->lock);
     for (unsigned side = 0; side < meeting->sides; side++)
-      if (__atomic_load_n(&meeting->begun, __ATOMIC_SEQ_CST) <= side + 1 &&
-          pthread_equal(meeting->threads[side], pthread_self()))
-        return 1;
-  return 0;
+      if (side != own && pthread_equal(meeting->threads[side], pthread_self()))
+        found = meeting->turn <= side || (meeting->unsettled && meeting->begun <= side + 1);
+    pthread_mutex_unlock(&meeting->lock);
+  }
+  return found;
 }
 
 /* Under the lock: whether this visit is one that counts. */
-BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point,
+BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point, unsigned side,
                                         const struct bohr_break_side *options) {
   point->visits++;
   if (options->unless || (options->holding != NULL && !bohr_break_is_held(options->holding)) ||
@@ -498,7 +504,7 @@ BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point,
     return 0;
   }
   return (options->at_most == 0 || point->hits < options->at_most) &&
-         !bohr_break_is_meeting(point);
+         !bohr_break_is_meeting(point, side);
 }
 
 /* Under the lock: those who have met, or nothing. */
@@ -606,7 +612,7 @@ BOHR_BREAK_SHARED void bohr_break_visit(struct bohr_break_visit *visit, const ch
   own.side = visit->side;
   own.object = options->object;
   own.thread = pthread_self();
-  if (own.point != NULL && bohr_break_counts(own.point, options))
+  if (own.point != NULL && bohr_break_counts(own.point, own.side, options))
     bohr_break_wait(&own, sides, pause, options->one_waits,
                     options->condition != NULL ? options->condition : bohr_break_same);
   pthread_mutex_unlock(&bohr_break_program.lock);
@@ -634,7 +640,8 @@ bohr_break_enter(const char *name, unsigned side, const struct bohr_break_side *
 }
 
 /* The plain call: whether the breakpoint was hit. Nobody knows when the statement
- * behind it is done, so the sides after it wait a millisecond. */
+ * behind it is done, so the sides after it wait a millisecond, and on a busy machine until
+ * its thread has run or waits for somebody. */
 static inline int bohr_break_reach(const char *name, unsigned side,
                                    const struct bohr_break_side *options) {
   struct bohr_break_visit visit = bohr_break_enter(name, side, options);

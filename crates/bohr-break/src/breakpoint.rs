@@ -193,7 +193,8 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
 
     /// The same without a guard, for where none fits: says whether the breakpoint
     /// was hit. Nobody knows when the statement behind the call is done, so the
-    /// sides after it wait a millisecond.
+    /// sides after it wait a millisecond, and on a busy machine until its thread has run
+    /// or waits for somebody.
     #[inline]
     pub fn reach(&'static self, side: usize, state: impl Into<S>) -> bool {
         self.side_if(true, side, state).pass_unsettled()
@@ -217,7 +218,7 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
             return None;
         }
         let own = std::thread::current().id();
-        if lock(&self.waiting).has_meeting_with(own) {
+        if lock(&self.waiting).keeps(own, side) {
             return None;
         }
         let pause = settings::pause(self.pause);

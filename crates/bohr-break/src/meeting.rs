@@ -70,13 +70,15 @@ impl Meeting {
         }
     }
 
-    /// Whether a thread has met others here, and the side after its own has not begun.
-    /// What it passes until then belongs to this meeting: it meets nobody else.
-    fn is_with(&self, thread: ThreadId) -> bool {
+    /// Whether a thread has met others here at another side, and is at its statement, or
+    /// was a moment ago and the side after its own has not begun. That it comes by belongs
+    /// to this meeting: it meets nobody else there.
+    fn keeps(&self, thread: ThreadId, from: usize) -> bool {
         let side = self.threads.iter().position(|one| *one == thread);
         side.is_some_and(|side| {
             let turn = lock(&self.turn);
-            turn.left > 0 && turn.begun <= side + 1
+            let gone = turn.unsettled.is_some() && turn.begun <= side + 1;
+            side != from && turn.left > 0 && (turn.side <= side || gone)
         })
     }
 
@@ -180,10 +182,11 @@ impl<S> Waiting<S> {
         current
     }
 
-    /// Whether a thread is in the middle of a meeting.
-    pub fn has_meeting_with(&self, thread: ThreadId) -> bool {
+    /// Whether a thread is in the middle of a meeting, and therefore not to be held up at
+    /// this side.
+    pub fn keeps(&self, thread: ThreadId, from: usize) -> bool {
         let mut meetings = self.meetings.iter();
-        meetings.any(|meeting| meeting.is_with(thread))
+        meetings.any(|meeting| meeting.keeps(thread, from))
     }
 
     /// Takes these threads out, if all of them still wait, and tells them whom they

@@ -80,7 +80,7 @@ fn threads_meet_in_c() {
             .parse()
             .expect("a number");
         assert_eq!(hits, 2 * field("crowd", "hits"));
-        // Who comes again while its partner is about to begin passes.
+        // Who comes to the other side while its partner is about to begin passes.
         assert!(hits > 0 && hits + field("crowd", "timeouts") <= 800);
         assert_eq!((field("both", "hits"), field("both", "timeouts")), (1, 0));
     }

@@ -305,7 +305,7 @@ fn nobody_is_lost_in_a_crowd() {
     let statistics = CROWD.statistics();
     assert_eq!(statistics.visits, 8 * 150);
     assert_eq!(HITS.load(SeqCst), 2 * statistics.hits);
-    // Who comes again while its partner is about to begin passes.
+    // Who comes to the other side while its partner is about to begin passes.
     assert!(statistics.visits >= 2 * statistics.hits + statistics.timeouts);
     assert!(statistics.hits > 0);
 }

@@ -11,7 +11,7 @@
 //!          0     8  BOARD_MAGIC
 //!          8     8  length of the orders
 //!         16     8  nanoseconds of the monotonic clock when the program began
-//!         64  64·n  counters of the n-th breakpoint, eight words each
+//!         64 128·n  counters of the n-th breakpoint, sixteen words each
 //!       4096     …  Orders, in postcard
 //! ```
 //!
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub const BOARD_VARIABLE: &str = "BOHR_BREAK_BOARD";
 
 /// First word of a board; its last byte is the version.
-pub const BOARD_MAGIC: u64 = u64::from_le_bytes(*b"bohrbrd2");
+pub const BOARD_MAGIC: u64 = u64::from_le_bytes(*b"bohrbrd3");
 
 /// Where the length of the orders stands.
 pub const BOARD_LENGTH: usize = 8;
@@ -36,7 +36,10 @@ pub const BOARD_BEGIN: usize = 16;
 pub const BOARD_COUNTERS: usize = 64;
 
 /// Words of counters per breakpoint.
-pub const COUNTER_WORDS: usize = 8;
+pub const COUNTER_WORDS: usize = 16;
+
+/// Where among them the visits of each side stand.
+pub const SIDE_VISITS: usize = 8;
 
 /// Where the orders begin.
 pub const BOARD_ORDERS: usize = 4096;
@@ -48,6 +51,8 @@ const _: () = assert!(BOARD_COUNTERS + MOST_BREAKPOINTS * COUNTER_WORDS * 8 <= B
 
 /// More threads cannot meet at once.
 pub const MOST_SIDES: usize = 8;
+
+const _: () = assert!(SIDE_VISITS + MOST_SIDES <= COUNTER_WORDS);
 
 /// Positions of the counters of a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,6 +219,8 @@ impl Relation {
 pub struct Counts {
     /// Threads that came by one of its places.
     pub visits: u64,
+    /// Those that came by the place of each side.
+    pub side_visits: [u64; MOST_SIDES],
     /// Threads that were held up.
     pub postponed: u64,
     /// Meetings.
@@ -237,6 +244,7 @@ impl Counts {
         let word = |counter: Counter| words[counter as usize];
         Counts {
             visits: word(Counter::Visits),
+            side_visits: core::array::from_fn(|side| words[SIDE_VISITS + side]),
             postponed: word(Counter::Postponed),
             hits: word(Counter::Hits),
             timed_out: word(Counter::TimedOut),

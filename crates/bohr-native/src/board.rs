@@ -6,7 +6,7 @@ use crate::point::Point;
 use bohr_event::abi::SiteInfo;
 use bohr_event::breakpoint::{
     BOARD_BEGIN, BOARD_COUNTERS, BOARD_LENGTH, BOARD_MAGIC, BOARD_ORDERS, BOARD_VARIABLE,
-    COUNTER_WORDS, Counter, MOST_BREAKPOINTS, MOST_SIDES, Orders,
+    COUNTER_WORDS, Counter, MOST_BREAKPOINTS, MOST_SIDES, Orders, SIDE_VISITS,
 };
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::os::fd::AsRawFd;
@@ -54,6 +54,11 @@ impl Counters {
 
     pub fn get(&self, counter: Counter) -> u64 {
         self.words[counter as usize].load(Ordering::Relaxed)
+    }
+
+    /// A thread came by a side.
+    pub fn visit(&self, side: usize) {
+        self.words[SIDE_VISITS + side].fetch_add(1, Ordering::Relaxed);
     }
 
     /// A meeting, now.

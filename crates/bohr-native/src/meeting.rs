@@ -62,13 +62,18 @@ impl Meeting {
         self.members[side].store(thread, Ordering::SeqCst);
     }
 
-    /// Whether a thread takes part, and the side after its own has not begun. What it
-    /// passes until then belongs to this meeting: it meets nobody else.
-    pub fn is_with(&self, thread: u32) -> bool {
+    /// Whether a thread takes part at another side, and is at its statement, or was a
+    /// moment ago and the side after its own has not begun. That it comes by belongs to
+    /// this meeting: it meets nobody else there.
+    pub fn keeps(&self, breakpoint: &Breakpoint, thread: u32, from: usize) -> bool {
         let own = |member: &AtomicU32| member.load(Ordering::SeqCst) == thread;
+        let load = |word: &AtomicU32| word.load(Ordering::SeqCst) as usize;
         let side = self.members.iter().position(own);
-        let begun = self.begun.load(Ordering::SeqCst);
-        side.is_some_and(|side| self.users.load(Ordering::SeqCst) > 0 && begun <= side as u32 + 1)
+        side.is_some_and(|side| {
+            let exact = !breakpoint.sides[side].until.is_empty();
+            let gone = !exact && load(&self.begun) <= side + 1;
+            side != from && load(&self.users) > 0 && (load(&self.turn) <= side || gone)
+        })
     }
 
     /// Comes back when it is this side's turn, or when the sides before it have

@@ -79,6 +79,7 @@ impl Point {
     /// this memory.
     pub fn reach(&self, sides: &[usize], memory: (u64, u64)) {
         self.counters.add(Counter::Visits);
+        sides.iter().for_each(|side| self.counters.visit(*side));
         // Before anything is counted, since nobody asks any more.
         if self.is_asleep() {
             return;
@@ -141,11 +142,14 @@ impl Point {
     /// Under the lock: a thread comes that can take any of these sides.
     fn arrive(&self, sides: &[usize], memory: (u64, u64)) -> Arrival {
         let own = thread();
-        if self.is_asleep() || self.meetings.iter().any(|meeting| meeting.is_with(own)) {
+        let keeps = |meeting: &Meeting, side| meeting.keeps(&self.breakpoint, own, side);
+        let kept = |side: &usize| self.meetings.iter().any(|meeting| keeps(meeting, *side));
+        if self.is_asleep() {
             return Arrival::Passes;
         }
         let complete = |side: &usize| Some((*side, self.partners(*side, memory)?));
-        if let Some((side, partners)) = sides.iter().find_map(complete) {
+        let mut open = sides.iter().filter(|side| !kept(side));
+        if let Some((side, partners)) = open.clone().find_map(complete) {
             let all = self.breakpoint.sides.len();
             let mut meetings = self.meetings.iter();
             if let Some(number) = meetings.position(|meeting| meeting.begin(all)) {
@@ -172,7 +176,7 @@ impl Point {
         }
         // One waits at each side; who comes after it may be the partner at another.
         let vacant = |side: &usize| self.waiting_at(*side, memory).is_none();
-        let Some(side) = sides.iter().copied().find(vacant) else {
+        let Some(side) = open.find(|side| vacant(side)).copied() else {
             return Arrival::Passes;
         };
         let state = |place: &Place| place.state.load(Ordering::SeqCst);

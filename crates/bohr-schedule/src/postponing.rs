@@ -178,12 +178,19 @@ impl<'a> Postponing<'a> {
 
     fn reach(&mut self, thread: ThreadIndex, number: usize, sides: &[usize], view: &View<'_>) {
         self.counts[number].visits += 1;
+        for side in sides {
+            self.counts[number].side_visits[*side] += 1;
+        }
         let open: Vec<usize> = sides
             .iter()
             .copied()
             .filter(|side| self.counts_at(thread, number, *side))
             .collect();
-        if open.is_empty() || self.is_asleep(number) || self.is_meeting(thread, number) {
+        let open: Vec<usize> = open
+            .into_iter()
+            .filter(|side| !self.is_kept(thread, number, *side))
+            .collect();
+        if open.is_empty() || self.is_asleep(number) {
             return;
         }
         let complete = open
@@ -209,12 +216,12 @@ impl<'a> Postponing<'a> {
         bound.is_some_and(|bound| self.counts[number].hits >= bound)
     }
 
-    /// Whether a thread has met others there, and the side after its own has not begun.
-    /// What it passes until then belongs to that meeting: it meets nobody else.
-    fn is_meeting(&self, thread: ThreadIndex, number: usize) -> bool {
+    /// Whether a thread has met others there at another side, and the side after its own
+    /// has not begun. That it comes by belongs to that meeting: it meets nobody else there.
+    fn is_kept(&self, thread: ThreadIndex, number: usize, from: usize) -> bool {
         let mut others = self.threads.iter();
         let inside = self.threads[thread.position()].inside;
-        inside.is_some_and(|(one, _, _)| one == number)
+        inside.is_some_and(|(one, side, _)| one == number && side != from)
             && others.any(|other| other.behind == Some(thread))
     }
 
@@ -440,6 +447,41 @@ mod tests {
         let none = (0..50)
             .filter(|seed| outcome(&program, &[], *seed).0 == outcome(&program, &breakpoints, 0).0);
         assert!(none.count() < 50, "by chance it is not");
+    }
+
+    #[test]
+    fn who_has_gone_first_passes_the_later_side() {
+        let add: Vec<Step> = vec![Set(0, 1), Set(1, 1)];
+        let program: Program = vec![vec![Fork(1), Fork(2), Join(1), Join(2)], add.clone(), add];
+        let places = |object: u64| {
+            let run = run(&program, &mut RandomWalk::new(1));
+            let own = run.machine.trace.iter();
+            let own = own.filter(|(_, operation)| {
+                operation.kind == EventKind::Write && operation.object == object
+            });
+            let mut sites: Vec<PlaceNumber> = own.map(|(_, operation)| operation.place).collect();
+            sites.sort_unstable();
+            sites.dedup();
+            Side {
+                sites,
+                ..Side::default()
+            }
+        };
+        let breakpoints = [Breakpoint {
+            sides: vec![places(0), places(1)],
+            ..Breakpoint::default()
+        }];
+        for seed in 0..50 {
+            let (_, counts) = outcome(&program, &breakpoints, seed);
+            let Counts {
+                postponed,
+                hits,
+                side_visits,
+                ..
+            } = counts[0];
+            assert_eq!((postponed, hits), (1, 1), "seed {seed}");
+            assert_eq!(side_visits[..2], [2, 2], "seed {seed}");
+        }
     }
 
     #[test]

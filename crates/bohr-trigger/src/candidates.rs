@@ -37,18 +37,27 @@ pub struct Demand {
 }
 
 /// The demands of a failure. `is_lock` tells the words that locks made of atomics
-/// consist of.
+/// consist of. If no failure will tell whether it was the right meeting, only those
+/// are meant that are explained, in the order in which they were.
 #[must_use]
-pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) -> Vec<Demand> {
+pub fn demands(
+    explanation: &Explanation,
+    is_lock: &dyn Fn(&Operation) -> bool,
+    fails: bool,
+) -> Vec<Demand> {
     let run = &explanation.run;
-    let workshop = Workshop { run, is_lock };
+    let workshop = Workshop {
+        run,
+        is_lock,
+        fails,
+    };
     if !explanation.circle.is_empty() {
         return workshop.circle(&explanation.circle);
     }
     let mut demands: Vec<Demand> = Vec::new();
     for window in &explanation.windows {
         demands.push(workshop.window(window));
-        demands.push(workshop.opening(window));
+        demands.extend(fails.then(|| workshop.opening(window)));
     }
     let pairs = explanation
         .orders
@@ -76,6 +85,7 @@ pub fn demands(explanation: &Explanation, is_lock: &dyn Fn(&Operation) -> bool) 
 struct Workshop<'a> {
     run: &'a Recorded,
     is_lock: &'a dyn Fn(&Operation) -> bool,
+    fails: bool,
 }
 
 impl Workshop<'_> {
@@ -155,17 +165,21 @@ impl Workshop<'_> {
         // What one of two does to the other, the other can often do to the one; and
         // where a statement has to be cut in two for that one way, the other way is
         // something that sources can keep.
-        let reversed = self.pairs(&runs, late, coming);
-        demand.candidates.extend(reversed.candidates);
+        if self.fails {
+            let reversed = self.pairs(&runs, late, coming);
+            demand.candidates.extend(reversed.candidates);
+        }
         demand
     }
 
     /// The other thread comes to what it does in between only when the window is open.
     fn opening(&self, window: &Window) -> Demand {
-        let Some(opens) = &window.opens else {
+        let culprit = window.culprit.as_ref().map(|culprit| &culprit.between);
+        let other = window.intrusion.as_ref().or(culprit);
+        let (Some(opens), Some(other)) = (&window.opens, other) else {
             return Demand::default();
         };
-        let late: Vec<Moment> = self.next_of_another(opens).into_iter().collect();
+        let late: Vec<Moment> = self.next_of(&other.thread, opens).into_iter().collect();
         self.pairs(&[self.run], vec![opens.clone()], late)
     }
 
@@ -272,6 +286,14 @@ impl Workshop<'_> {
         let own = self.run.events_of(thread);
         let last = own.take_while(|(event, _)| *event < position).last();
         last.map(|(event, _)| Moment::at(self.run, event))
+    }
+
+    /// What a thread does first after a moment of another.
+    fn next_of(&self, thread: &ThreadPath, moment: &Moment) -> Option<Moment> {
+        let position = moment.position(self.run)?;
+        let mut own = self.run.events_of(thread);
+        let (event, _) = own.find(|(event, _)| *event > position)?;
+        Some(Moment::at(self.run, event))
     }
 
     /// What another thread does first after a moment.

@@ -109,6 +109,16 @@ pub enum PlaceError {
         /// Where it is taken, for either side.
         taken: [String; 2],
     },
+    /// Threads there are never at the same object.
+    #[error("`{one}` and `{other}` are never at the same object: {} and {}", about[0], about[1])]
+    NeverSame {
+        /// A side.
+        one: String,
+        /// The other.
+        other: String,
+        /// What each is about.
+        about: [String; 2],
+    },
 }
 
 impl Diagnosis for ExpressionError {
@@ -141,6 +151,9 @@ impl Diagnosis for PlaceError {
             PlaceError::NeverMeet { taken, .. } => Some(format!(
                 "break where the lock is taken: `{} -> {}`",
                 taken[0], taken[1]
+            )),
+            PlaceError::NeverSame { one, other, .. } => Some(format!(
+                "leave out `if same-object` if they are to meet all the same: `{one} -> {other}`"
             )),
             PlaceError::NoSuchSite { nearest, .. } => Some(format!("the nearest is `{nearest}`")),
             PlaceError::NotANumber { .. } => None,

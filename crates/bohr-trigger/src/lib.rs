@@ -16,6 +16,7 @@ pub mod patch;
 mod places;
 mod resolve;
 mod sanitizer;
+mod variables;
 mod visits;
 
 pub use candidates::{Candidate, Demand, demands};
@@ -27,4 +28,5 @@ pub use lockset::find_never_meeting;
 pub use places::{Places, is_library};
 pub use resolve::{Symbol, Symbols, resolve};
 pub use sanitizer::{Warning, warnings};
+pub use variables::find_never_same;
 pub use visits::{Visits, visits_before};

@@ -125,6 +125,37 @@ fn a_lost_update_becomes_a_patch_and_a_test() {
     ));
 }
 
+/// What one thread does to the other the other can do to the one: only that way round
+/// can sources keep it, where the statement of one of them would have to be cut in two.
+#[test]
+fn a_statement_need_not_be_cut_in_two() {
+    let (_, told) = broken("audit", &C);
+    assert_eq!(told["probability"], 1.0, "{told}");
+    assert!(reproduces(&told), "{told}");
+}
+
+/// Nobody can be held up in the middle of a wait, but before the lock that it needs.
+#[test]
+fn a_missed_notification_needs_one_breakpoint() {
+    let (_, told) = broken("early_signal", &C);
+    assert_eq!(told["kind"], "missed-notify", "{told}");
+    assert_eq!(told["error"], "stall", "{told}");
+    assert_eq!(told["probability"], 1.0, "{told}");
+    assert_eq!(told["breakpoints"].as_array().unwrap().len(), 1, "{told}");
+    assert!(reproduces(&told), "{told}");
+}
+
+/// Of two that do the same, the one that came in the middle has to be the one.
+#[test]
+fn three_threads_meet_where_two_breakpoints_would_not_do() {
+    let (_, told) = broken("boiler", &C);
+    assert_eq!(told["probability"], 1.0, "{told}");
+    assert_eq!(told["breakpoints"].as_array().unwrap().len(), 1, "{told}");
+    let sides = told["breakpoints"][0]["sides"].as_array().unwrap();
+    assert_eq!(sides.len(), 3, "{told}");
+    assert!(reproduces(&told), "{told}");
+}
+
 /// Whether bohr has tried the patch, and it did what it should.
 fn reproduces(told: &Value) -> bool {
     let number = |name: &str| told["patched"][name].as_u64();
@@ -213,6 +244,26 @@ fn the_library_comes_with_bohr() {
         .arg(folder.path("vendor/bohr-break/src/lib.rs"))
         .status();
     assert!(made.unwrap().success());
+}
+
+/// Also in a package that is a workspace, as cargo finds those that lie within.
+#[test]
+fn the_crate_can_lie_within_a_workspace() {
+    let folder = Folder::empty();
+    folder.bohr(&["break", "library", "vendor"]).expect(0);
+    let manifest = "[package]\nname = \"bank\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+                    [dependencies]\nbohr-break = { path = \"vendor/bohr-break\", features = [\"armed\"] }\n";
+    std::fs::create_dir(folder.path("src")).unwrap();
+    let main = "static B: bohr_break::Breakpoint = bohr_break::Breakpoint::conflict(\"b\");\n\
+                fn main() {\n    B.reach(0, &B);\n}\n";
+    std::fs::write(folder.path("src/main.rs"), main).unwrap();
+    let text = format!("{manifest}\n[workspace]\n");
+    std::fs::write(folder.path("Cargo.toml"), text).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["check", "--offline", "--target-dir"]);
+    cargo.arg(folder.path("target"));
+    let made = cargo.current_dir(folder.path(".")).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
 }
 
 #[test]

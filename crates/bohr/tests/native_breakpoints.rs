@@ -96,6 +96,43 @@ fn a_deadlock_is_told_from_a_notification_that_does_not_come() {
     assert!(ending.contains("nobody is left to wake them"), "{ending}");
 }
 
+/// Who goes first comes to the later side right away; it is not held up there for a
+/// partner that could only be the wrong one.
+#[test]
+fn who_has_gone_first_passes_the_later_side() {
+    let folder = Folder::empty();
+    folder.build("last_handle", &[]);
+    let both = format!(
+        "{} -> {}",
+        line("last_handle", "marker: closed", 0),
+        line("last_handle", "marker: looked", 0)
+    );
+    for how in [&["--native"][..], &[]] {
+        let told = run(&folder, how, &both).expect(1).json();
+        assert_eq!(hits(&told), 1, "{told}");
+        assert_eq!(told["breakpoints"][0]["timed_out"], 0, "{told}");
+    }
+}
+
+#[test]
+fn a_place_that_nobody_comes_by_is_told() {
+    let folder = Folder::empty();
+    folder.build("audit", &[]);
+    let never = line("audit", "marker: never", 0);
+    let breakpoint = format!("{} -> {never}", line("audit", "balance = seen + 1", 0));
+    for how in [&["--native"][..], &[]] {
+        let told = run(&folder, how, &breakpoint).json();
+        let visits = &told["breakpoints"][0]["visits_by_side"];
+        assert_eq!(visits, &serde_json::json!([1, 0]));
+    }
+    let words = ["run", "--native", "--break", &breakpoint, "--", "./program"];
+    let told = folder.bohr(&words).messages();
+    assert!(
+        told.contains(&format!("nobody came by `{never}`")),
+        "{told}"
+    );
+}
+
 #[test]
 fn refinements_hold_threads_up_only_where_they_hold() {
     let folder = Folder::empty();
@@ -121,6 +158,7 @@ fn what_cannot_be_is_refused_with_what_could() {
     folder.build("lost_update", &[]);
     let under_lock = line("lost_update", "balance = seen + 1", 0);
     let also = line("lost_update", "int seen", 0);
+    let taken = line("lost_update", "pthread_mutex_lock", 0);
     for (breakpoint, words) in [
         (
             "lost_update.c:1 -> lost_update.c:12",
@@ -142,6 +180,10 @@ fn what_cannot_be_is_refused_with_what_could() {
         (
             &format!("{under_lock} -> {also}"),
             "break where the lock is taken",
+        ),
+        (
+            &format!("{taken} -> {under_lock} if same-object"),
+            "are never at the same object: `lock` and `balance`",
         ),
     ] {
         let refused = run(&folder, &["--native"], breakpoint).expect(2);

@@ -247,7 +247,7 @@ public final class Breakpoint<S> {
             return null;
         }
         synchronized (waiting) {
-            if (meetings.stream().anyMatch(Meeting::isWithThisThread)) {
+            if (meetings.stream().anyMatch(meeting -> meeting.keepsFrom(side))) {
                 return null;
             }
         }
@@ -571,12 +571,14 @@ public final class Breakpoint<S> {
         }
 
         /**
-         * Whether this thread has met others here, and the side after its own has not begun.
-         * What it passes until then belongs to this meeting: it meets nobody else.
+         * Whether this thread has met others here at another side, and is at its statement, or
+         * was a moment ago and the side after its own has not begun. That it comes by belongs to
+         * this meeting: it meets nobody else there.
          */
-        synchronized boolean isWithThisThread() {
+        synchronized boolean keepsFrom(int other) {
             int side = Arrays.asList(threads).indexOf(Thread.currentThread());
-            return side >= 0 && left > 0 && begun <= side + 1;
+            boolean gone = unsettled && begun <= side + 1;
+            return side >= 0 && side != other && left > 0 && (turn <= side || gone);
         }
 
         synchronized boolean isOver() {

@@ -95,8 +95,13 @@ pub fn test_file(draft: &Draft) -> String {
     format!("{}.{extension}", draft.name)
 }
 
-/// Writes the patch and the test into a folder, and says where.
+/// Writes the patch and the test into a folder, which is made if there is none, and
+/// says where.
 pub fn leave(draft: &Draft, folder: &Path) -> Result<Artefacts, Failure> {
+    std::fs::create_dir_all(folder).map_err(|source| ExploreError::File {
+        path: folder.to_path_buf(),
+        source,
+    })?;
     let artefacts = Artefacts {
         patch: folder.join(format!("{}.patch", draft.name)),
         test: folder.join(test_file(draft)),

@@ -187,7 +187,7 @@ fn seek(
     let demands = {
         let vocabulary = &explained.vocabulary;
         let is_lock = |operation: &_| vocabulary.importance(operation) == Importance::Lock;
-        demands(&explained.explanation, &is_lock)
+        demands(&explained.explanation, &is_lock, args.finding.is_none())
     };
     let stacks = Stacks::of(
         moments(&demands),
@@ -214,7 +214,7 @@ fn seek(
 }
 
 /// Times that the search for sets of a size is taken up again, because one that looked
-/// ideal in a few runs was not in many.
+/// ideal in a few runs was not in many, or sources could not keep it.
 const RESUMED: usize = 3;
 
 /// The smallest set that shows the bug in nearly every one of many runs; more than
@@ -251,13 +251,13 @@ pub fn best(
                     return Ok(best);
                 }
             }
-            if best.as_ref().is_some_and(|best| best.is_certain(ENOUGH)) {
-                return Ok(best);
-            }
             resumed += 1;
             if ended == Ended::Exhausted || resumed > RESUMED {
                 break;
             }
+        }
+        if best.as_ref().is_some_and(|best| best.is_certain(ENOUGH)) {
+            return Ok(best);
         }
     }
     if let Some(best) = best.as_mut().filter(|best| !best.is_certain(ENOUGH)) {

@@ -9,7 +9,9 @@ use bohr_event::{Diagnosis, Fault};
 use bohr_explore::native::{hooked_sites, program_symbols};
 use bohr_explore::{ExploreError, Subject};
 use bohr_program::Program;
-use bohr_trigger::{Expression, Places, Symbols, find_never_meeting, resolve};
+use bohr_trigger::{
+    Expression, Places, Side, Symbols, find_never_meeting, find_never_same, resolve,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -89,6 +91,7 @@ impl Finder {
         for expression in expressions {
             let breakpoint = resolve(expression, &places, &self.symbols)?;
             find_never_meeting(&self.program, expression, &breakpoint, &places)?;
+            find_never_same(&self.program, expression, &breakpoint)?;
             found.push(breakpoint);
         }
         Ok(found)
@@ -128,6 +131,9 @@ pub fn under_control(
 pub fn tell<'a>(counted: impl Iterator<Item = (&'a Expression, &'a Counts)>, finder: &Finder) {
     for (expression, counts) in counted {
         eprintln!("bohr: {}", describe(expression, counts));
+        for side in unvisited(expression, counts) {
+            eprintln!("bohr: nobody came by `{}`", side.at);
+        }
         if let Some(sentence) = describe_freed(expression, counts, finder) {
             eprintln!("bohr: {sentence}");
         }
@@ -154,6 +160,12 @@ fn describe(expression: &Expression, counts: &Counts) -> String {
     )
 }
 
+/// The sides that no thread came by.
+fn unvisited<'a>(expression: &'a Expression, counts: &Counts) -> impl Iterator<Item = &'a Side> {
+    let sides = expression.sides.iter().zip(counts.side_visits);
+    sides.filter_map(|(side, visits)| (visits == 0).then_some(side))
+}
+
 /// Says that what threads were held up for was freed meanwhile, so that nobody could
 /// meet them at the same object, and where they could.
 fn describe_freed(expression: &Expression, counts: &Counts, finder: &Finder) -> Option<String> {
@@ -173,6 +185,7 @@ pub fn as_json(expression: &Expression, counts: &Counts) -> Value {
     json!({
         "breakpoint": expression.to_string(),
         "visits": counts.visits,
+        "visits_by_side": counts.side_visits[..expression.sides.len()],
         "postponed": counts.postponed,
         "hits": counts.hits,
         "timed_out": counts.timed_out,
