@@ -149,18 +149,20 @@ impl Side {
     /// Visits of a library's place are counted otherwise than those of the line
     /// that called it.
     pub(crate) fn counts_elsewhere(&self) -> bool {
-        let counted = |refinement: &Refinement| matches!(refinement, Refinement::Nth(_));
+        let counted = |refinement: &Refinement| {
+            matches!(refinement, Refinement::Nth(_) | Refinement::IgnoreFirst(_))
+        };
         self.source.is_some() && self.refinements.iter().any(counted)
     }
 
     /// How much of it a call before the statement does not say.
     fn lost_in_patch(&self) -> usize {
         let own = matches!(self.own_place(), Place::Line { file, .. } if !is_library(file));
-        match own && !self.counts_elsewhere() {
+        match own {
             false => 1000,
             true => {
                 let first = matches!(self.own_place(), Place::Line { site: 1, .. });
-                usize::from(!first)
+                usize::from(!first) + usize::from(self.counts_elsewhere())
             }
         }
     }

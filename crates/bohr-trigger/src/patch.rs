@@ -223,10 +223,9 @@ fn counting(visit: &Visit<'_>) -> Result<Counting, PatchError> {
     let mut counting = Counting::default();
     for refinement in &visit.side.refinements {
         match refinement {
+            // Visits of a library's line are others than those of the author's.
+            Refinement::IgnoreFirst(_) | Refinement::Nth(_) if visit.side.counts_elsewhere() => {}
             Refinement::IgnoreFirst(count) => counting.ignored = *count,
-            Refinement::Nth(_) if visit.side.counts_elsewhere() => {
-                return Err(PatchError::Unspeakable(visit.side.to_string()));
-            }
             Refinement::Nth(number) => counting.nth = Some(*number),
             // Whoever is at that line is in that function.
             Refinement::Within(_) if visit.side.source.is_some() => {}

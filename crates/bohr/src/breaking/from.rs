@@ -1,11 +1,11 @@
 //! `bohr break from`: the fewest breakpoints with which a bug comes every time
 //! (methodology I of the paper, made automatic).
 
-use super::artefacts::Case;
+use super::artefacts::{Case, draft};
 use super::choices::{Words, choices, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{Ended, Found, LARGEST, Promising, further, search};
+use super::search::{Ended, Found, Kept, LARGEST, Promising, further, search};
 use super::tune::{Step, tune, verify};
 use super::verified::Verified;
 use crate::control::breakpoints::Finder;
@@ -228,6 +228,7 @@ pub fn best(
 ) -> Result<Option<Verified>, Failure> {
     let mut best: Option<Verified> = None;
     let mut promising = Promising::default();
+    let kept = |set: &[Expression]| draft(set, case, false).is_ok();
     for size in 1..=LARGEST.min(choices.len()) {
         let mut resumed = 0;
         loop {
@@ -236,9 +237,10 @@ pub fn best(
                 bar.suspend(|| tell_step(&step));
                 steps.push(step);
             };
+            let told: (Kept<'_>, &mut dyn FnMut(Step)) = (&kept, &mut told);
             let (found, ended) = match resumed {
-                0 => search(choices, size, &mut promising, laboratory, &bar, &mut told)?,
-                _ => further(&mut promising, laboratory, &bar, &mut told)?,
+                0 => search(choices, size, &mut promising, laboratory, &bar, told)?,
+                _ => further(&mut promising, laboratory, &bar, told)?,
             };
             bar.finish_and_clear();
             for found in found {

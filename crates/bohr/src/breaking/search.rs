@@ -25,7 +25,7 @@ const BASES: usize = 8;
 const PARTNERS: usize = 40;
 
 /// Sets of each size that are tried natively: at least so many, and more while the
-/// time is not over and none shows the bug every time.
+/// time is not over and none that sources can keep shows the bug every time.
 const NATIVE_SETS: usize = 6;
 const NATIVE_TIME: Duration = Duration::from_secs(15);
 
@@ -74,7 +74,7 @@ pub fn search(
     promising: &mut Promising,
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
-    told: &mut dyn FnMut(Step),
+    (kept, told): (Kept<'_>, &mut dyn FnMut(Step)),
 ) -> Result<(Vec<Found>, Ended), Failure> {
     let sets = promising.sets(choices, size);
     promising.last = ranked(sets, laboratory, bar)?;
@@ -82,8 +82,11 @@ pub fn search(
     if size == 1 {
         promising.singles = promising.last.clone();
     }
-    further(promising, laboratory, bar, told)
+    further(promising, laboratory, bar, (kept, told))
 }
+
+/// Whether sources have room for a set.
+pub type Kept<'k> = &'k dyn Fn(&[Expression]) -> bool;
 
 /// Why a search came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,15 +102,16 @@ pub fn further(
     promising: &mut Promising,
     laboratory: &mut Laboratory<'_, '_>,
     bar: &ProgressBar,
-    told: &mut dyn FnMut(Step),
+    (kept, told): (Kept<'_>, &mut dyn FnMut(Step)),
 ) -> Result<(Vec<Found>, Ended), Failure> {
+    let can_be_kept = |found: &Found| found.is_sure() && found.lost(kept) == 0;
     let mut all: Vec<Found> = Vec::new();
     let mut ended = Ended::Exhausted;
     let untried = promising.last[promising.tried..].iter();
     let untried: Vec<Vec<Expression>> = untried.map(|(_, set)| set.expressions.clone()).collect();
     let begun = Instant::now();
     for (number, set) in untried.into_iter().enumerate() {
-        let sure = all.iter().any(Found::is_sure);
+        let sure = all.iter().any(can_be_kept);
         if number >= NATIVE_SETS && (sure || begun.elapsed() > NATIVE_TIME) {
             break;
         }
@@ -116,17 +120,17 @@ pub fn further(
         let measured = laboratory.native(&set, RUNS, false)?;
         let found = Found { set, measured };
         let names: Vec<String> = found.set.iter().map(Expression::to_string).collect();
-        let kept = found.measured.failures > 0;
-        told(Step::new(names.join("; "), &found.measured, kept));
+        let fails = found.measured.failures > 0;
+        told(Step::new(names.join("; "), &found.measured, fails));
         // Nothing can be better than one that never waits in vain.
-        let ideal = found.is_sure() && found.measured.timed_out == 0 && found.can_be_patched();
-        all.extend(kept.then_some(found));
+        let ideal = found.measured.timed_out == 0 && can_be_kept(&found);
+        all.extend(fails.then_some(found));
         if ideal {
             ended = Ended::WithAnIdeal;
             break;
         }
     }
-    all.sort_by(|one, other| one.worth().total_cmp(&other.worth()));
+    all.sort_by(|one, other| one.worth(kept).total_cmp(&other.worth(kept)));
     all.truncate(CLOSEST);
     Ok((all, ended))
 }
@@ -136,14 +140,18 @@ impl Found {
         self.measured.failures as usize == RUNS
     }
 
-    fn can_be_patched(&self) -> bool {
-        losses(&self.set) == 0
+    /// How much of it sources cannot say.
+    fn lost(&self, kept: Kept<'_>) -> usize {
+        match kept(&self.set) {
+            true => losses(&self.set),
+            false => usize::from(u16::MAX),
+        }
     }
 
     /// The less the better: how certain it is comes first, then whether the sources
     /// can keep it, then how long it takes.
-    fn worth(&self) -> f64 {
-        let unkept = losses(&self.set) as f64;
+    fn worth(&self, kept: Kept<'_>) -> f64 {
+        let unkept = self.lost(kept).min(999) as f64;
         let unsure = 1.0 - self.measured.probability();
         unsure * 1e6 + unkept * 1e3 + self.measured.median_time()
     }
