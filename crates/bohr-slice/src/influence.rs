@@ -3,8 +3,9 @@
 
 use crate::memory::Memory;
 use crate::walk::{Walk, World};
+use bohr_program::external::{self, Use};
 use bohr_program::{
-    CallGraph, Certainty, FunctionFlow, FunctionNumber, InstructionNumber, Program, Reason,
+    Body, CallGraph, Certainty, FunctionFlow, FunctionNumber, InstructionNumber, Program, Reason,
     Sharing, SiteNumber, Verdict,
 };
 use std::cell::{OnceCell, RefCell};
@@ -43,6 +44,8 @@ pub struct Influences<'p> {
     pub(crate) program: &'p Program,
     /// Whether a site leaves events.
     pub(crate) has_events: Box<dyn Fn(SiteNumber) -> bool + 'p>,
+    /// Whether a site that leaves events may touch memory of which others leave none.
+    pub(crate) is_mixed: Box<dyn Fn(SiteNumber) -> bool + 'p>,
     /// Whether a site reads what nobody ever writes.
     pub(crate) is_constant: Box<dyn Fn(SiteNumber) -> bool + 'p>,
     pub(crate) callers: HashMap<FunctionNumber, Vec<Caller>>,
@@ -64,6 +67,7 @@ impl<'p> Influences<'p> {
         let is_constant = |site| sharing.verdict(site) == Verdict::Private(Reason::Constant);
         Influences {
             is_constant: Box::new(is_constant),
+            is_mixed: Box::new(|site| sharing.is_mixed(site)),
             ..Influences::with_events(program, &graph, Box::new(has_events))
         }
     }
@@ -91,6 +95,7 @@ impl<'p> Influences<'p> {
             program,
             has_events,
             is_constant: Box::new(|_| false),
+            is_mixed: Box::new(|_| true),
             callers,
             callees,
             memory: OnceCell::new(),
@@ -127,6 +132,38 @@ impl<'p> Influences<'p> {
             .world
             .get_or_init(|| Rc::new(Walk::through_memory(self)));
         world.clone()
+    }
+
+    /// Whether a call writes memory, other than by what the functions of the program
+    /// do that it comes to.
+    pub(crate) fn may_write(
+        &self,
+        function: FunctionNumber,
+        body: &Body,
+        call: InstructionNumber,
+    ) -> bool {
+        if self.program.is_pure(body, &body.instructions[call]) {
+            return false;
+        }
+        let callees = self.callees.get(&(function, call));
+        let writes = |callee: &FunctionNumber| self.touches(*callee, Use::WRITES);
+        callees.is_none_or(|callees| callees.is_empty() || callees.iter().any(writes))
+    }
+
+    /// Whether a function outside the program may do that with memory; what is
+    /// defined in it does so by its own instructions.
+    pub(crate) fn touches(&self, callee: FunctionNumber, how: Use) -> bool {
+        let facts = &self.program.functions[callee];
+        let promised = self.program.attributes[facts.attributes].memory;
+        let parts = [promised.arguments, promised.inaccessible, promised.other];
+        let may = parts.iter().any(|part| match how == Use::READS {
+            true => part.reads,
+            false => part.writes,
+        });
+        let known = external::find(&self.program.texts[facts.name]);
+        facts.body.is_none()
+            && may
+            && known.is_none_or(|known| known.calls_back() || known.uses(how | Use::KEEPS))
     }
 
     pub(crate) fn memory(&self) -> &Memory {

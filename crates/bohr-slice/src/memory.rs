@@ -1,7 +1,10 @@
 //! Memory that leaves no events: what may be written where something reads.
 //!
 //! A stack slot whose address goes nowhere is by itself; everything else is one
-//! piece, since a pointer of unknown origin may lead anywhere in it.
+//! piece, since a pointer of unknown origin may lead anywhere in it. A site that
+//! leaves events writes there only if the analysis of sharing says that it may. What
+//! others may touch is a piece of its own: only functions outside the program read it
+//! without an event.
 
 use crate::influence::Influences;
 use bohr_program::{Body, FunctionNumber, InstructionNumber, Operation, Value};
@@ -12,8 +15,10 @@ use std::collections::{HashMap, HashSet};
 pub enum Piece {
     /// A stack slot whose address goes nowhere.
     Slot(FunctionNumber, InstructionNumber),
-    /// Everything else.
+    /// What a site without events may touch.
     Rest,
+    /// What only sites with events touch.
+    Shared,
 }
 
 /// Who may write to each piece.
@@ -41,20 +46,19 @@ impl Memory {
                         memory.piece(function, body, address)
                     }
                     operation if operation.call().is_some() => {
-                        // What is defined here writes by its own instructions.
-                        let callees = influences.callees.get(&(function, number));
-                        let defined = |callee: &FunctionNumber| {
-                            influences.program.functions[*callee].body.is_some()
-                        };
-                        if callees.is_some_and(|callees| callees.iter().all(defined))
-                            || influences.program.is_pure(body, instruction)
-                        {
+                        if !influences.may_write(function, body, number) {
                             continue;
                         }
                         Piece::Rest
                     }
                     Operation::Opaque { .. } | Operation::VariableArgument { .. } => Piece::Rest,
                     _ => continue,
+                };
+                let site = influences.program.site_at(function, number);
+                let site = site.filter(|site| (influences.has_events)(*site));
+                let piece = match site.is_some_and(|site| !(influences.is_mixed)(site)) {
+                    true => Piece::Shared,
+                    false => piece,
                 };
                 let writers = memory.writers.entry(piece).or_default();
                 writers.push((function, number));

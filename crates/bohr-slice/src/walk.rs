@@ -3,6 +3,7 @@
 
 use crate::influence::{Influence, Influences, Reach};
 use crate::memory::Piece;
+use bohr_program::external::Use;
 use bohr_program::{
     ArgumentNumber, BlockNumber, Body, FunctionNumber, InstructionNumber, Operand, Operation,
     SiteNumber, Value,
@@ -182,9 +183,14 @@ impl<'i, 'p> Walk<'i, 'p> {
                 self.operands(function, body, number, reach);
                 self.callees(function, number);
             }
-            Operation::LandingPad { .. } | Operation::Opaque { .. } => {
+            // What was thrown is the thrower's own, in memory of the library.
+            Operation::LandingPad { .. } => {
                 self.operands(function, body, number, reach);
                 self.add(Node::Memory(Piece::Rest), Reach::All);
+            }
+            Operation::Opaque { .. } => {
+                self.operands(function, body, number, reach);
+                self.anything();
             }
             _ => self.operands(function, body, number, reach),
         }
@@ -284,11 +290,19 @@ impl<'i, 'p> Walk<'i, 'p> {
             match influences.program.functions[*callee].body {
                 Some(_) => self.add(Node::Returned(*callee), Reach::All),
                 // It may look at what it was given.
-                None => self.add(Node::Memory(Piece::Rest), Reach::All),
+                None if influences.touches(*callee, Use::READS) => self.anything(),
+                None => {}
             }
         }
         if callees.is_none_or(Vec::is_empty) {
-            self.add(Node::Memory(Piece::Rest), Reach::All);
+            self.anything();
+        }
+    }
+
+    /// What a function outside the program may read.
+    fn anything(&mut self) {
+        for piece in [Piece::Rest, Piece::Shared] {
+            self.add(Node::Memory(piece), Reach::All);
         }
     }
 

@@ -202,6 +202,13 @@ impl External {
         known.copied().unwrap_or(self.rest)
     }
 
+    /// Whether it does something of these with any argument.
+    #[must_use]
+    pub fn uses(&self, any_of: Use) -> bool {
+        let used = self.arguments.iter().chain([&self.rest]);
+        { used }.any(|used| used.intersects(any_of))
+    }
+
     /// The first argument of this use.
     #[must_use]
     pub fn first(&self, wanted: Use) -> Option<ArgumentIndex> {

@@ -3,7 +3,7 @@
 //! program is no outcome.
 
 use super::{Callees, Sharing, Verdict};
-use crate::ids::{FunctionNumber, InstructionNumber};
+use crate::ids::{FunctionNumber, InstructionNumber, SiteNumber};
 use crate::program::Program;
 use cranelift_entity::{EntityRef, EntitySet};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ struct Kept {
     verdicts: Vec<Verdict>,
     threads: Vec<FunctionNumber>,
     indirect: Vec<(FunctionNumber, InstructionNumber, Vec<FunctionNumber>, bool)>,
+    mixed: Vec<SiteNumber>,
 }
 
 impl Sharing {
@@ -33,6 +34,7 @@ impl Sharing {
             verdicts: self.verdicts.values().copied().collect(),
             threads: self.threads.keys().collect(),
             indirect: indirect.collect(),
+            mixed: self.mixed.keys().collect(),
         };
         postcard::to_allocvec(&kept).expect("plain data")
     }
@@ -45,6 +47,7 @@ impl Sharing {
         let fits = kept.identity == program.identity
             && kept.verdicts.len() == program.sites.len()
             && kept.threads.iter().all(exists)
+            && kept.mixed.iter().all(|site| program.site(*site).is_some())
             && kept.indirect.iter().all(|one| one.2.iter().all(exists));
         if !fits {
             return None;
@@ -53,12 +56,17 @@ impl Sharing {
         kept.threads.into_iter().for_each(|function| {
             threads.insert(function);
         });
+        let mut mixed = EntitySet::new();
+        kept.mixed.into_iter().for_each(|site| {
+            mixed.insert(site);
+        });
         let indirect = kept.indirect.into_iter();
         let indirect = indirect.map(|(function, call, functions, unknown)| {
             ((function, call), Callees { functions, unknown })
         });
         Some(Sharing {
             verdicts: kept.verdicts.into_iter().collect(),
+            mixed,
             threads,
             indirect: indirect.collect(),
         })

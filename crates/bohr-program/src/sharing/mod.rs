@@ -63,6 +63,8 @@ use verdict::Judge;
 #[derive(Clone, Debug)]
 pub struct Sharing {
     verdicts: PrimaryMap<SiteNumber, Verdict>,
+    /// Sites that may meet other threads' and may also touch what no other thread does.
+    mixed: EntitySet<SiteNumber>,
     threads: EntitySet<FunctionNumber>,
     indirect: BTreeMap<(FunctionNumber, InstructionNumber), Callees>,
 }
@@ -84,13 +86,20 @@ impl Sharing {
         let indirect = indirect(&analysis);
         let threads = analysis.threads.clone();
         let mut judge = Judge::new(&mut analysis);
-        let verdicts = program
+        let verdicts: PrimaryMap<SiteNumber, Verdict> = program
             .sites
             .values()
             .map(|site| judge.verdict(site))
             .collect();
+        let mut mixed = EntitySet::new();
+        for (number, site) in &program.sites {
+            if verdicts[number] == Verdict::Shared && judge.is_mixed(site) {
+                mixed.insert(number);
+            }
+        }
         Sharing {
             verdicts,
+            mixed,
             threads,
             indirect,
         }
@@ -106,6 +115,13 @@ impl Sharing {
     #[must_use]
     pub fn needs_hook(&self, site: SiteNumber) -> bool {
         !matches!(self.verdicts[site], Verdict::Private(_))
+    }
+
+    /// Whether a site that has a hook may also touch memory that sites without one
+    /// touch: some that no other thread knows.
+    #[must_use]
+    pub fn is_mixed(&self, site: SiteNumber) -> bool {
+        self.mixed.contains(site)
     }
 
     /// Every site with what is known about it.

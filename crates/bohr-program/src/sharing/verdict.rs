@@ -121,6 +121,26 @@ impl<'a, 'p> Judge<'a, 'p> {
         reason.map_or(Verdict::Shared, Verdict::Private)
     }
 
+    /// Whether an access that may meet other threads' may also be to private memory
+    /// that somebody writes.
+    pub(super) fn is_mixed(&mut self, site: &Site) -> bool {
+        let program = self.analysis.program;
+        let body = program.functions[site.function].body.as_ref();
+        let body = body.expect("sites lie in defined functions");
+        let addresses = addresses(self.analysis, site.function, body, site.instruction);
+        addresses.into_iter().any(|address| {
+            let node = self.analysis.nodes.value(site.function, address);
+            let Some(node) = node else { return true };
+            let (objects, world) = self.analysis.solver.points_to(node);
+            let (objects, unknown) = (objects.to_vec(), objects.is_empty() && !world);
+            let is_private = |object: &ObjectNumber| {
+                let reason = self.object(*object);
+                reason.is_some_and(|reason| reason != Reason::Constant)
+            };
+            unknown || objects.iter().any(is_private)
+        })
+    }
+
     /// Why no other thread touches what a pointer points to. A pointer to
     /// nothing is one that the analysis does not understand, or code that never
     /// runs: it counts as shared.
