@@ -82,7 +82,7 @@ fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-fn is_of(omitted: &OmittedPasses, block: &Block) -> bool {
+pub(super) fn is_of(omitted: &OmittedPasses, block: &Block) -> bool {
     omitted.gate == block.gate && omitted.thread == block.thread
 }
 

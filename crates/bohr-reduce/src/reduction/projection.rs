@@ -7,18 +7,25 @@
 //! the start of that pass and the next. Nobody notes where the last pass through
 //! a loop ends, so no pass is taken to be much longer than most.
 
+use super::iterations::is_of;
 use super::serial::place;
 use super::turns::Turns;
 use super::{Block, Cut};
 use crate::order::as_schedule;
-use bohr_event::control::{Omissions, OmittedPasses, Recorded, Step};
+use bohr_event::control::{Omissions, Recorded, Step};
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
 
 /// The order of the events of a run that are left after a cut; `None` if there
-/// is no moment for a thread that is to be serial.
+/// is no moment for a thread that is to be serial. What was left out `before`, in that
+/// run, is not in it.
 #[must_use]
-pub fn project(run: &Recorded, blocks: &[Block], cut: &Cut) -> Option<Schedule<PlaceNumber>> {
-    let mut gone = Gone::new(run, blocks, &cut.without);
+pub fn project(
+    run: &Recorded,
+    blocks: &[Block],
+    before: &Omissions,
+    cut: &Cut,
+) -> Option<Schedule<PlaceNumber>> {
+    let mut gone = Gone::new(run, blocks, before, &cut.without);
     let steps: Vec<Step> = (0u64..)
         .zip(&run.steps)
         .filter(|(event, step)| !gone.has(*event, step.thread))
@@ -38,8 +45,8 @@ pub fn project(run: &Recorded, blocks: &[Block], cut: &Cut) -> Option<Schedule<P
 /// How many events of a run are left after a cut, those of threads that are gone
 /// not among them.
 #[must_use]
-pub fn left(run: &Recorded, blocks: &[Block], cut: &Cut) -> u64 {
-    let mut gone = Gone::new(run, blocks, &cut.without);
+pub fn left(run: &Recorded, blocks: &[Block], before: &Omissions, cut: &Cut) -> u64 {
+    let mut gone = Gone::new(run, blocks, before, &cut.without);
     let is_there = |path: &ThreadPath| {
         let mut threads = cut.without.threads.iter();
         !threads.any(|other| path.is_within(other))
@@ -69,16 +76,17 @@ struct Passes {
 }
 
 impl Gone {
-    fn new(run: &Recorded, blocks: &[Block], omissions: &Omissions) -> Gone {
+    fn new(run: &Recorded, blocks: &[Block], before: &Omissions, omissions: &Omissions) -> Gone {
         let mut passes: Vec<Vec<Passes>> = Vec::new();
         passes.resize_with(run.threads.len(), Vec::new);
         for omitted in &omissions.iterations {
-            let block = blocks
-                .iter()
-                .find(|block| block.gate == omitted.gate && block.thread == omitted.thread);
+            let block = blocks.iter().find(|block| is_of(omitted, block));
             let thread = run.threads.iter().position(|path| *path == omitted.thread);
             if let (Some(block), Some(thread)) = (block, thread) {
-                passes[thread].push(Passes::new(run, block, omitted));
+                let mut before = before.iterations.iter();
+                let before = before.find(|one| is_of(one, block));
+                let goes = |pass| omitted.has(pass) && !before.is_some_and(|one| one.has(pass));
+                passes[thread].push(Passes::new(run, block, &goes));
             }
         }
         Gone { passes }
@@ -91,13 +99,13 @@ impl Gone {
 }
 
 impl Passes {
-    fn new(run: &Recorded, block: &Block, omitted: &OmittedPasses) -> Passes {
+    fn new(run: &Recorded, block: &Block, goes: &dyn Fn(u64) -> bool) -> Passes {
         let end = run.steps.len() as u64;
         let ends = block.starts.iter().skip(1).copied().chain([end]);
         let ranges = block.starts.iter().copied().zip(ends);
         Passes {
             ranges: { (0u64..).zip(ranges) }
-                .filter(|(number, _)| omitted.has(*number))
+                .filter(|(number, _)| goes(*number))
                 .map(|(_, range)| range)
                 .collect(),
             next: 0,
@@ -143,7 +151,7 @@ pub fn usual_length(run: &Recorded, turns: &Turns, starts: &[u64], thread: Threa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::control::GateReference;
+    use bohr_event::control::{GateReference, OmittedPasses};
     use bohr_event::{EventKind, Operation};
 
     #[test]
@@ -201,8 +209,12 @@ mod tests {
             without: omissions,
             serial: Vec::new(),
         };
-        assert_eq!(left(&run, std::slice::from_ref(&block), &cut), 5);
-        let schedule = project(&run, &[block], &cut).expect("nobody is serial");
+        let nothing = Omissions::default();
+        let one = std::slice::from_ref(&block);
+        assert_eq!(left(&run, one, &nothing, &cut), 5);
+        // What was left out before has no events in this run.
+        assert_eq!(left(&run, one, &cut.without, &cut), 9);
+        let schedule = project(&run, one, &nothing, &cut).expect("nobody is serial");
         let told: Vec<(String, u64)> = { schedule.segments().iter() }
             .map(|segment| (segment.thread.to_string(), segment.events))
             .collect();

@@ -59,6 +59,8 @@ pub struct Question<'q> {
 #[derive(Clone, Debug)]
 pub struct Base {
     pub run: Recorded,
+    /// What is left out of it.
+    pub without: Omissions,
     /// Calls that can be left out are among them.
     pub blocks: Vec<Block>,
     pub turns: Turns,
@@ -102,8 +104,13 @@ impl<'t> Examiner<'t> {
     /// Condition I, by the schedule of the best run so far or by other ones.
     fn still_fails(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         if !matches!(question.length, Length::About(_)) {
-            let Base { run, blocks, .. } = question.base;
-            let Some(followed) = project(run, blocks, &question.cut) else {
+            let Base {
+                run,
+                blocks,
+                without,
+                ..
+            } = question.base;
+            let Some(followed) = project(run, blocks, without, &question.cut) else {
                 return Ok(None);
             };
             if let Some(run) = self.fails(&loosely(followed), self.seed, question)? {
@@ -253,7 +260,13 @@ impl<'t> Examiner<'t> {
         };
         let turns = Turns::of(&run);
         let blocks = blocks(&observed.passes, &run, &turns, omissions);
-        Ok(Some(Base { run, blocks, turns }))
+        let without = omissions.clone();
+        Ok(Some(Base {
+            run,
+            without,
+            blocks,
+            turns,
+        }))
     }
 
     /// Events of a run without what is left out whose threads come one after the
@@ -326,7 +339,7 @@ impl<'t> Examiner<'t> {
         let Some(run) = good.run.as_ref().filter(|_| !cut.serial.is_empty()) else {
             return Ok(true);
         };
-        let Some(plan) = project(run, &[], cut).map(loosely) else {
+        let Some(plan) = project(run, &[], &cut.without, cut).map(loosely) else {
             return Ok(true);
         };
         Ok(!self.trials.run(&plan, self.seed)?.same)

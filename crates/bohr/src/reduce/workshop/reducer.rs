@@ -232,7 +232,8 @@ impl Reducer for Workshop<'_> {
     }
 
     fn left(&self, cut: &Cut) -> u64 {
-        left(&self.best.run, &self.best.blocks, cut)
+        let best = &self.best;
+        left(&best.run, &best.blocks, &best.without, cut)
     }
 
     fn length(&mut self, cut: &Cut, most: u64) -> Result<Option<u64>, Failure> {
