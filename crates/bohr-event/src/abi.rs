@@ -62,6 +62,9 @@
 //! its [`Module`] in `r11`, the answer goes back in `al`. Other general
 //! registers are the caller's, vector registers are not (LLVM's `preserve_most`).
 //!
+//! Stores have no code of their own to be left out by: their hooks do it, so a
+//! program costs the same whether stores can be left out of it or not.
+//!
 //! # Numbers
 //!
 //! Site numbers are dense within a module, in the order of the program model
@@ -93,6 +96,16 @@ pub const NO_GATE: u32 = u32::MAX;
 
 /// Bit of a gate's number: it leaves out a call.
 pub const CALL_GATE: u32 = 1 << 31;
+
+/// Bit of a gate's number: it leaves out the store at the site with the rest as its
+/// number, by the hook that is there anyway.
+pub const STORE_GATE: u32 = 1 << 30;
+
+/// Bytes of the widest store that can be left out.
+pub const WIDEST_OMITTED: usize = 64;
+
+/// Where the stack of the main thread lies under control.
+pub const MAIN_STACK: core::ops::Range<u64> = 0x1200_0000_0000..0x1300_0000_0000;
 
 /// Where the stacks and thread-local variables of threads lie under control, those of the
 /// main thread apart. When a thread has ended, the next one gets its place.

@@ -29,7 +29,7 @@ mod report;
 mod watch;
 
 pub use job::{Backend, Checkpoints, Detailing, Job, Limits, Output, Policy};
-pub use omission::{GateReference, Omissions, OmittedPasses, Passes};
+pub use omission::{GateReference, Omissible, Omissions, OmittedPasses, Passes};
 pub use point::{ForkPoint, Obstacle};
 pub use probe::{Probed, Probes, Sighting};
 pub use recorded::Recorded;

@@ -56,7 +56,7 @@ pub use flow::FunctionFlow;
 pub use function::{Block, Body, Call, Function, Language, TailCall, Unit};
 pub use gates::{
     Gate, Gates, Kept, LeavesOut, MARK, Neutral, Search as GateSearch, Shut, ShutBody,
-    SkippableCall, skippable_calls,
+    SkippableCall, is_skippable_store, skippable_calls, stores_fed_by,
 };
 pub use ids::*;
 pub use instruction::{Alignment, Case, Clause, Incoming, Instruction, Operand, Operation, Value};

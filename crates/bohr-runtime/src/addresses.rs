@@ -13,7 +13,7 @@
 //!   0x2000_0000_0000  heap       one region per thread path
 //! ```
 
-use bohr_event::abi::THREAD_SLOTS;
+use bohr_event::abi::{self, THREAD_SLOTS};
 
 /// Where the trace of a run is mapped: two halves, of which one is in use. Below it
 /// ends what AddressSanitizer keeps.
@@ -34,7 +34,7 @@ pub const REWINDER_STACK: usize = 0x1181_0000_0000;
 pub const COPIES: usize = 0x1182_0000_0000;
 
 /// Lowest address of the main thread's stack.
-pub const MAIN_STACK: usize = 0x1200_0000_0000;
+pub const MAIN_STACK: usize = abi::MAIN_STACK.start as usize;
 
 /// First slot for the stack of a thread.
 pub const STACKS: usize = THREAD_SLOTS.start as usize;

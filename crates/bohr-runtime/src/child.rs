@@ -2,7 +2,7 @@
 
 use crate::{
     arena, baton, buffers, clock::CLOCK, control, engine::ENGINE, gates, given, heap, hold,
-    ledger::Ledger, lifecycle, output, policy, probe, task::Task, trace::TRACER,
+    ledger::Ledger, lifecycle, omitted_stores, output, policy, probe, task::Task, trace::TRACER,
     verdict::REPORTING, watch,
 };
 use bohr_event::control::{Backend, ForkPoint};
@@ -36,6 +36,7 @@ pub fn begin_serial(task: &'static Task, ledger: Ledger, trace: u64) {
     TRACER.begin(job, task.store, trace);
     ENGINE.begin(job.limits.events);
     gates::begin(job.without.clone());
+    omitted_stores::begin(&job.without);
     given::begin(job.given.clone());
     probe::begin(&job.probes);
     watch::begin(job.watch.as_ref());

@@ -10,7 +10,7 @@ use crate::{
     control, faults,
     footprint::{self, mappings, withheld},
     objects::OBJECTS,
-    obstacles, outlasting, system,
+    obstacles, omitted_stores, outlasting, system,
     system_calls::{
         self,
         copies::{self, Wanted},
@@ -168,6 +168,7 @@ unsafe extern "C" fn dispatched(signal: i32, info: *mut libc::siginfo_t, context
 
 fn handle(call: &mut Call) {
     let (number, arguments) = (call.number(), call.arguments());
+    omitted_stores::take_back();
     obstacles::note_call(number, arguments);
     outlasting::note_call(number, arguments);
     match number {

@@ -17,7 +17,7 @@ use crate::{
     hooks,
     interpose::cancel,
     objects::OBJECTS,
-    outpost, probe,
+    omitted_stores, outpost, probe,
     record::RECORD,
     spin::Sample,
     thread::{Interruptible, Life, NOW, Thread, Wait},
@@ -305,6 +305,7 @@ impl Engine {
     /// Announces an operation; returns when it is to be done.
     pub fn announce(&self, operation: Operation, wait: Wait, deadline: u64) -> Woken {
         dispatch::resume();
+        omitted_stores::take_back();
         if self.tracing.get() {
             TRACER.settle();
         }

@@ -5,8 +5,8 @@
 pub mod entry;
 
 use crate::{
-    buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS, patch,
-    verdict, watch,
+    buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS,
+    omitted_stores, patch, verdict, watch,
 };
 use alloc::format;
 use bohr_event::{
@@ -38,6 +38,12 @@ pub fn site_operation(site: u32, address: usize, length: Option<usize>) -> Opera
 extern "C" fn slow_access(site: u32, address: usize) {
     if !control::is_on() {
         return;
+    }
+    if omitted_stores::are_any() {
+        omitted_stores::take_back();
+        if omitted_stores::leaves_out(site, address) {
+            return;
+        }
     }
     let operation = site_operation(site, address, None);
     match ENGINE.passes_recorded(site, operation) {
@@ -148,6 +154,7 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
     if control::is_on() {
         patch::switch(description, true);
         gates::add_module(description);
+        omitted_stores::add_module(description);
     }
 }
 
@@ -170,6 +177,11 @@ pub fn watch_freed(watched: bool) {
 /// Where the program has a stack of its own, each look may be a fault, and a fault
 /// takes a hundred times as long.
 pub fn look_no_more() {
+    announce_all();
+}
+
+/// From now on every access is announced.
+pub fn announce_all() {
     enter_by(entry::announced_access as *const ());
 }
 

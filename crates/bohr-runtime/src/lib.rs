@@ -47,6 +47,7 @@ mod notices;
 mod objects;
 mod obstacles;
 mod offspring;
+mod omitted_stores;
 mod outlasting;
 mod outpost;
 mod output;

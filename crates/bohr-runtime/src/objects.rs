@@ -164,6 +164,14 @@ impl Objects {
         }
     }
 
+    /// The base of a module's site numbers.
+    pub fn base(&self, module: &Module) -> Option<u32> {
+        let modules = self.modules.borrow();
+        let mut loaded = modules.iter();
+        let sites = loaded.find(|sites| core::ptr::eq(sites.module, module));
+        sites.map(|sites| sites.base)
+    }
+
     /// The modules that are loaded now.
     pub fn each_module(&self, mut action: impl FnMut(*const Module)) {
         for sites in self.modules.borrow().iter() {

@@ -8,7 +8,7 @@ use crate::{
     ledger::{Ledger, Summary},
     notices,
     objects::OBJECTS,
-    output, probe,
+    omitted_stores, output, probe,
     record::RECORD,
     rewind, system,
     thread::{Life, Thread, Wait},
@@ -147,6 +147,7 @@ fn record(summary: Summary, outcome: &Outcome, detail: &Option<Detail>) {
 
 /// Closes the record of the run.
 fn summary(outcome: &Outcome) -> Summary {
+    omitted_stores::take_back();
     let events = ENGINE.events();
     RECORD.finish(ENGINE.last_ran(), events);
     TRACER.finish(
@@ -184,7 +185,10 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
         objects: OBJECTS.list(),
         notices: notices::list(),
         left_out: gates::left_out(),
-        passes: gates::passes(),
+        passes: gates::passes()
+            .into_iter()
+            .chain(omitted_stores::passes())
+            .collect(),
         probed: probe::seen(),
         watched: watch::watched(),
     })

@@ -21,7 +21,9 @@
 mod influence;
 mod memory;
 mod slice;
+mod unread;
 mod walk;
 
 pub use influence::{Influence, Influences, Reach};
 pub use slice::{Moment, Relevant, Trace, slice};
+pub use unread::{Stores, unread};

@@ -11,6 +11,7 @@ mod input;
 mod lines;
 mod report;
 mod size;
+mod stores;
 mod watch;
 mod workshop;
 
@@ -166,6 +167,7 @@ pub fn run(args: &Args) -> Outcome {
         sequential: workshop.is_sequential(),
         evaluated: workshop.is_evaluated(),
         evaluated_places: workshop.evaluated_places(),
+        stores_left_out: workshop.stores_left_out(),
         refusals: workshop.refusals(),
         minimal,
         ended,

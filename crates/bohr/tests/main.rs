@@ -29,6 +29,7 @@ mod lock_order;
 mod native_breakpoints;
 mod observed_sharing;
 mod omissions;
+mod omitted_stores;
 mod page;
 mod profiles;
 mod project;

@@ -1,7 +1,7 @@
 //! What a run leaves out, and what it tells about that. What is left out still
 //! consumes its number: the threads and iterations that stay keep their names.
 
-use crate::abi::CALL_GATE;
+use crate::abi::{CALL_GATE, STORE_GATE};
 use crate::{ThreadIndex, ThreadPath};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 pub struct Omissions {
     /// Threads that run the shell of their library, but not their body.
     pub threads: Vec<ThreadPath>,
-    /// Iterations of loops, and passes through marked blocks.
+    /// Iterations of loops, passes through marked blocks, calls and stores.
     pub iterations: Vec<OmittedPasses>,
     /// Whether every gate is counted for [`Detail::passes`](super::Detail), and
     /// not only those of `iterations`.
     pub count: bool,
 }
 
-/// A gate of a loop or block in a process.
+/// A gate of a loop, block, call or store in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GateReference {
     /// Hash of the bundle: names the program model.
@@ -36,11 +36,44 @@ pub struct GateReference {
     pub number: u32,
 }
 
+/// What a gate leaves out at each pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omissible {
+    /// An iteration of a loop, or what a marked block does.
+    Block,
+    /// A call, by its position among those that can be left out.
+    Call(u32),
+    /// A store, by the number of its site.
+    Store(u32),
+}
+
 impl GateReference {
-    /// Whether it leaves out calls, rather than iterations or blocks.
+    /// What it leaves out.
+    #[must_use]
+    pub fn leaves_out(&self) -> Omissible {
+        match (self.number & CALL_GATE, self.number & STORE_GATE) {
+            (0, 0) => Omissible::Block,
+            (0, _) => Omissible::Store(self.number & !STORE_GATE),
+            _ => Omissible::Call(self.number & !CALL_GATE),
+        }
+    }
+
+    /// Whether it leaves out iterations or blocks, rather than a call or a store.
+    #[must_use]
+    pub fn is_block(&self) -> bool {
+        self.leaves_out() == Omissible::Block
+    }
+
+    /// Whether it leaves out calls.
     #[must_use]
     pub fn is_call(&self) -> bool {
-        self.number & CALL_GATE != 0
+        matches!(self.leaves_out(), Omissible::Call(_))
+    }
+
+    /// Whether it leaves out stores.
+    #[must_use]
+    pub fn is_store(&self) -> bool {
+        matches!(self.leaves_out(), Omissible::Store(_))
     }
 }
 
@@ -94,6 +127,13 @@ impl Omissions {
     /// Whether gates have to be asked at all.
     #[must_use]
     pub fn concern_gates(&self) -> bool {
-        self.count || !self.threads.is_empty() || !self.iterations.is_empty()
+        let asked = |one: &OmittedPasses| !one.gate.is_store();
+        self.count || !self.threads.is_empty() || self.iterations.iter().any(asked)
+    }
+
+    /// The stores that are left out.
+    pub fn stores(&self) -> impl Iterator<Item = &OmittedPasses> {
+        let passes = self.iterations.iter();
+        passes.filter(|one| one.gate.is_store())
     }
 }

@@ -1,7 +1,8 @@
 //! Gates: what can be left out of an execution, piece by piece. The body of a
 //! thread ([`body`]), an iteration of a loop that can do without
 //! ([`Shortcut`]), a pass through a block that its author has marked
-//! ([`mark`]); and calls ([`call`]), which have numbers of their own.
+//! ([`mark`]); calls ([`call`]), which have numbers of their own; and stores
+//! ([`store`]), which go by the numbers of their sites and need no code.
 //!
 //! Decided on the model, so that every profile of a program has the same gates
 //! with the same numbers, and whoever asks hears the same reasons.
@@ -10,10 +11,12 @@ mod body;
 mod call;
 mod mark;
 mod neutral;
+mod store;
 
 pub use body::{Neutral, Shut};
 pub use call::{SkippableCall, skippable_calls};
 pub use mark::MARK;
+pub use store::{is_skippable_store, stores_fed_by};
 
 use crate::flow::FunctionFlow;
 use crate::function::Body;

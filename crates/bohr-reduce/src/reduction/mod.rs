@@ -1,7 +1,7 @@
 //! Only the threads and iterations that the failure needs: LEAN (Huang and
 //! Zhang, "LEAN: Simplifying Concurrency Bug Reproduction via Replay-supported
-//! Execution Reduction", OOPSLA 2012), Algorithms 1 ([`threads`]), 3 ([`slices`])
-//! and 4 ([`iterations`]).
+//! Execution Reduction", OOPSLA 2012), Algorithms 1 ([`threads`]), 3 ([`slices`],
+//! [`stores`](mod@stores)) and 4 ([`iterations`]).
 //!
 //! Deviations: the stages are repeated until none of them finds anything, since
 //! each makes room for the others, and a stage of its own looks for a shorter
@@ -21,6 +21,7 @@ mod pinned;
 mod projection;
 mod serial;
 mod slices;
+mod stores;
 mod suspects;
 mod threads;
 mod turns;
@@ -29,6 +30,7 @@ pub use pinned::{joins, pinned, pinned_calls};
 pub use projection::{left, project, usual_length};
 pub use serial::{is_serial, place};
 pub use slices::irrelevant_passes;
+pub use stores::{irrelevant_stores, stores};
 pub use suspects::suspects;
 pub use turns::Turns;
 
@@ -168,6 +170,12 @@ pub trait Reducer {
         Vec::new()
     }
 
+    /// The stores of the best run that can be left out and do not matter for the
+    /// failure, by who makes them where; their numbers, ascending.
+    fn irrelevant_stores(&mut self) -> Vec<(Block, Vec<u64>)> {
+        Vec::new()
+    }
+
     /// The passes of the best run through a block that have to stay if these
     /// things are left out, ascending.
     fn pinned(&self, block: &Block, without: &Omissions) -> Vec<u64>;
@@ -218,7 +226,7 @@ pub trait Reducer {
 /// What one stage did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// `threads`, `slices`, `iterations`, `events`, `switches` or `serial`.
+    /// `threads`, `slices`, `iterations`, `events`, `switches`, `serial` or `stores`.
     pub name: &'static str,
     /// Candidates that were tried, up to the one that was taken.
     pub rounds: u64,
@@ -254,10 +262,12 @@ pub fn reduce<R: Reducer>(
         work.effort = Effort::Following;
         // Whoever is interrupted without need can hardly be serial.
         told(&work.switches()?);
-        let stage = work.serial()?;
-        told(&stage);
-        if stage.progress {
-            work.repeatedly(&mut told)?;
+        for last in [Work::serial, Work::stores] {
+            let stage = last(&mut work)?;
+            told(&stage);
+            if stage.progress {
+                work.repeatedly(&mut told)?;
+            }
         }
         let minimal = work.thoroughly(&mut told)?;
         let confirmed = reducer.confirm(true)?;
@@ -417,6 +427,10 @@ impl<R: Reducer> Work<'_, R> {
 
     fn serial(&mut self) -> Result<Stage, R::Error> {
         self.stage("serial", serial::more)
+    }
+
+    fn stores(&mut self) -> Result<Stage, R::Error> {
+        self.stage("stores", stores::fewer)
     }
 
     fn switches(&mut self) -> Result<Stage, R::Error> {

@@ -102,7 +102,13 @@ impl Passes {
     fn new(run: &Recorded, block: &Block, goes: &dyn Fn(u64) -> bool) -> Passes {
         let end = run.steps.len() as u64;
         let ends = block.starts.iter().skip(1).copied().chain([end]);
-        let ranges = block.starts.iter().copied().zip(ends);
+        let is_store = block.gate.is_store();
+        let end_of = |(start, end): (u64, u64)| match is_store {
+            // One event, or none if it was not made.
+            true => (start, end.min(start + 1)),
+            false => (start, end),
+        };
+        let ranges = block.starts.iter().copied().zip(ends).map(end_of);
         Passes {
             ranges: { (0u64..).zip(ranges) }
                 .filter(|(number, _)| goes(*number))

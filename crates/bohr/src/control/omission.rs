@@ -13,8 +13,8 @@ pub struct OmissionArgs {
     /// Leave out the body of a thread (0:2 is the second that main creates).
     #[arg(long, value_name = "THREAD")]
     without_thread: Vec<ThreadPath>,
-    /// Leave out iterations of a loop or passes through a marked block: the number
-    /// of the gate as `bohr inspect --gates` lists it, the thread, and which passes
+    /// Leave out iterations of a loop, passes through a marked block or stores: the
+    /// number of the gate as `bohr inspect --gates` (of stores, `--sites`) lists it, the thread, and which passes
     /// of the thread, counted from 0; `9-` means all from 9 on. Example:
     /// 3@0:2=0,4-7,9-
     #[arg(long, value_name = "GATE@THREAD=NUMBERS")]

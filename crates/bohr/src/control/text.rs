@@ -1,5 +1,6 @@
 //! A bug in words.
 
+use bohr_event::control::GateReference;
 use bohr_event::{FailureKind, Signature, spoken};
 use bohr_explore::bug_file::{Bug, Reduced, ThreadLine};
 use bohr_explore::{Spot, Verdict, is_library};
@@ -71,6 +72,20 @@ fn describe_reduction(bug: &Bug, reduced: &Reduced) -> String {
     if !reduced.serial.is_empty() {
         let paths: Vec<String> = reduced.serial.iter().map(ToString::to_string).collect();
         let _ = write!(text, "; in one piece each: {}", paths.join(", "));
+    }
+    let places = |is_of: fn(&GateReference) -> bool| {
+        let gates = reduced.without.iterations.iter().map(|one| one.gate);
+        gates.filter(is_of).collect::<BTreeSet<_>>().len()
+    };
+    let left_out = [
+        ("calls", places(GateReference::is_call)),
+        ("stores", places(GateReference::is_store)),
+    ];
+    for (what, places) in left_out.into_iter().filter(|one| one.1 > 0) {
+        let _ = write!(
+            text,
+            "; without {what} at {places} places, of which nothing comes"
+        );
     }
     text
 }

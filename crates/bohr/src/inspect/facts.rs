@@ -116,6 +116,8 @@ pub struct SiteFacts {
     pub block: String,
     pub sharing: &'static str,
     pub reason: Option<String>,
+    /// Of a store that can be left out, the number that stands for its gate.
+    pub gate: Option<u32>,
     /// Innermost first: where the code was written, then where that was inlined.
     pub places: Vec<PlaceFacts>,
 }

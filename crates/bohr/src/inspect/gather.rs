@@ -2,12 +2,12 @@
 
 use super::facts::*;
 use super::name;
-use bohr_event::abi::SiteInfo;
+use bohr_event::abi::{STORE_GATE, SiteInfo};
 use bohr_program::graph::{Loop, LoopNumber, Nesting};
 use bohr_program::{
     Body, FunctionFlow, FunctionNumber, GateSearch, Gates, Irregularity, Language, LeavesOut,
     LocationNumber, Operation, Program, Refusal, Repetition, Sharing, SiteNumber, Verdict,
-    repetitions,
+    is_skippable_store, repetitions,
 };
 use cranelift_entity::PrimaryMap;
 use std::collections::BTreeMap;
@@ -255,6 +255,8 @@ fn site_facts(program: &Program, sharing: &Sharing, body: &Body, number: SiteNum
         block: body.block_of(site.instruction).to_string(),
         sharing: word,
         reason,
+        gate: is_skippable_store(program, &|site| sharing.needs_hook(site), number)
+            .then_some(STORE_GATE | number.as_u32()),
         places: places(program, program.instruction_of(site).location.expand()),
     }
 }

@@ -242,13 +242,15 @@ pub fn site(out: &mut String, site: &SiteFacts, indent: &str) {
     };
     let what = format!("{}{order} {size}", site.kind);
     let reason = site.reason.as_ref().map(|reason| format!(": {reason}"));
+    let gate = site.gate.map(|gate| format!(", gate {gate}"));
     line!(
         out,
-        "{indent}{:<22} {:<24} {}{}",
+        "{indent}{:<22} {:<24} {}{}{}",
         place(site.places.first()),
         what,
         site.sharing,
-        reason.unwrap_or_default()
+        reason.unwrap_or_default(),
+        gate.unwrap_or_default()
     );
     for outer in site.places.iter().skip(1) {
         line!(

@@ -9,12 +9,14 @@ use super::criterion::{
     Criterion, Evaluation, Failed, Refusals, is_cut_off, predicate, visited, who_joins,
 };
 use crate::simplify::{loosely, moments};
-use bohr_event::control::{Omissions, OmittedPasses, Passes, Recorded};
+use bohr_event::abi::STORE_GATE;
+use bohr_event::control::{GateReference, Omissions, OmittedPasses, Passes, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule, Signature};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials, is_written};
 use bohr_reduce::reduction::{
-    Block, Cut, Length, Turns, is_serial, joins, pinned, pinned_calls, project, usual_length,
+    Block, Cut, Length, Turns, is_serial, joins, pinned, pinned_calls, project, stores,
+    usual_length,
 };
 use bohr_reduce::{Execution, has_rivals};
 use bohr_schedule::{Plan, Rule};
@@ -61,7 +63,7 @@ pub struct Base {
     pub run: Recorded,
     /// What is left out of it.
     pub without: Omissions,
-    /// Calls that can be left out are among them.
+    /// Calls that can be left out are among them, and stores once some are.
     pub blocks: Vec<Block>,
     pub turns: Turns,
 }
@@ -259,7 +261,10 @@ impl<'t> Examiner<'t> {
             return Ok(None);
         };
         let turns = Turns::of(&run);
-        let blocks = blocks(&observed.passes, &run, &turns, omissions);
+        let mut blocks = blocks(&observed.passes, &run, &turns, omissions);
+        if omissions.stores().next().is_some() {
+            blocks.extend(self.stores(&run, &observed.passes, omissions));
+        }
         let without = omissions.clone();
         Ok(Some(Base {
             run,
@@ -267,6 +272,19 @@ impl<'t> Examiner<'t> {
             blocks,
             turns,
         }))
+    }
+
+    /// The stores of a run, given what was told of those that are left out.
+    pub fn stores(&self, run: &Recorded, told: &[Passes], omissions: &Omissions) -> Vec<Block> {
+        let atlas = self.trials.atlas();
+        let gate = |place| {
+            let (program, site) = atlas.site(place)?;
+            Some(GateReference {
+                program: program.identity,
+                number: STORE_GATE | site.as_u32(),
+            })
+        };
+        stores(run, told, omissions, &gate)
     }
 
     /// Events of a run without what is left out whose threads come one after the
@@ -441,7 +459,7 @@ fn no_further(failing: &Base) -> Omissions {
     if failing.run.steps.len() as u64 <= LONG {
         return Omissions::default();
     }
-    let goes_on = |block: &&Block| !block.joins && !block.gate.is_call();
+    let goes_on = |block: &&Block| !block.joins && block.gate.is_block();
     let blocks = failing.blocks.iter().filter(goes_on);
     let passes = blocks.map(|block| OmittedPasses {
         gate: block.gate,
@@ -507,12 +525,23 @@ fn blocks(passes: &[Passes], run: &Recorded, turns: &Turns, omissions: &Omission
         block.joins = !is_call && joins(run, turns, &block);
         Some(block)
     };
-    passes.iter().filter_map(block).collect()
+    let passes = passes.iter().filter(|passes| !passes.gate.is_store());
+    passes.filter_map(block).collect()
 }
 
-/// Whether all that was to be left out was: not every body has a gate.
+/// Whether all that was to be left out was: not every body has a gate, and a store to
+/// its thread's own stack stays.
 fn is_left_out(omissions: &Omissions, observed: &Observed) -> bool {
     let threads = observed.run.as_ref().map_or(&[][..], |run| &run.threads);
     let wanted = omissions.threads.iter();
+    let is_store_left_out = |passes: &Passes| {
+        let thread = threads.get(passes.thread.position());
+        let mut omitted = omissions.stores();
+        let omitted = omitted.find(|one| one.gate == passes.gate && Some(&one.thread) == thread);
+        let wanted = |one: &OmittedPasses| (0..passes.count).filter(|pass| one.has(*pass)).count();
+        omitted.map_or(0, wanted) as u64 == passes.left_out
+    };
+    let mut stores = { observed.passes.iter() }.filter(|passes| passes.gate.is_store());
     { wanted }.all(|path| observed.left_out.contains(path) || !threads.contains(path))
+        && stores.all(is_store_left_out)
 }

@@ -2,10 +2,12 @@
 
 use super::criterion::Refusals;
 use super::size::Size;
+use super::stores::OmittedStores;
 use bohr_event::control::OmittedPasses;
 use bohr_reduce::execution_reduction::Irrelevant;
 use bohr_reduce::reduction::{Cut, Stage};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -54,6 +56,8 @@ pub struct Report {
     pub evaluated: bool,
     /// Where these are.
     pub evaluated_places: Vec<String>,
+    /// Stores that do not happen any more, since nothing comes of them.
+    pub stores_left_out: Vec<OmittedStores>,
     /// Why candidates were refused.
     pub refusals: Refusals,
     /// Whether each thread and pass that is left was tried by itself.
@@ -113,6 +117,9 @@ impl Report {
             "interrupted": self.ended == Ended::Interrupted,
             "without_threads": self.cut.without.threads.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "without_iterations": self.cut.without.iterations.iter().filter_map(passes).collect::<Vec<_>>(),
+            "calls_left_out": after.calls_left_out,
+            "stores_left_out": after.stores_left_out,
+            "without_stores": self.stores_left_out.iter().map(store).collect::<Vec<_>>(),
             // What does not replay every time is no result.
             "verified": true,
             "runs": self.runs,
@@ -195,6 +202,7 @@ impl Report {
                 "{relevant} of the {events} events that are left matter for the failure; `bohr trace --relevant` shows them"
             ));
         }
+        text_of_left_out(self).into_iter().for_each(&mut line);
         let (redundant, blocks) = (self.blocks_redundant, before.blocks);
         line(format!(
             "{redundant} of {blocks} blocks have passes that could go"
@@ -250,8 +258,51 @@ impl Report {
     }
 }
 
+/// Places that are named in one line.
+const SHOWN: usize = 4;
+
+/// The calls and stores that do not happen any more.
+fn text_of_left_out(report: &Report) -> Option<String> {
+    let (calls, stores) = (report.after.calls_left_out, report.after.stores_left_out);
+    let all = [(calls, "calls"), (stores, "stores")].into_iter();
+    let counts: Vec<String> = all
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if counts.is_empty() {
+        return None;
+    }
+    let places = report.stores_left_out.iter().map(|one| one.place.as_str());
+    let places: BTreeSet<&str> = places.collect();
+    let shown: Vec<&str> = places.iter().copied().take(SHOWN).collect();
+    let more = places.len() - shown.len();
+    let places = match (shown.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(": stores in {}", shown.join(", ")),
+        (false, more) => format!(": stores in {} and {more} more places", shown.join(", ")),
+    };
+    let counts = counts.join(" and ");
+    Some(format!(
+        "{counts} were left out, of which nothing comes that matters{places}"
+    ))
+}
+
+fn store(one: &OmittedStores) -> Value {
+    json!({
+        "place": one.place,
+        "thread": one.passes.thread.to_string(),
+        "numbers": numbers(&one.passes),
+    })
+}
+
 /// Passes that are left out, as `bohr run --without-iteration` takes them.
 fn passes(one: &OmittedPasses) -> Option<String> {
+    let (gate, thread, numbers) = (one.gate.number, &one.thread, numbers(one));
+    (!numbers.is_empty()).then(|| format!("{gate}@{thread}={numbers}"))
+}
+
+/// Which passes those are.
+fn numbers(one: &OmittedPasses) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for &number in &one.numbers {
         match ranges.last_mut() {
@@ -265,6 +316,5 @@ fn passes(one: &OmittedPasses) -> Option<String> {
     };
     let beyond = one.beyond.map(|first| format!("{first}-"));
     let ranges: Vec<String> = ranges.iter().map(range).chain(beyond).collect();
-    let (gate, thread) = (one.gate.number, &one.thread);
-    (!ranges.is_empty()).then(|| format!("{gate}@{thread}={}", ranges.join(",")))
+    ranges.join(",")
 }

@@ -1,7 +1,7 @@
 //! How large a failing run is: the figures that reduction is measured by.
 
 use super::examiner::Base;
-use bohr_event::control::{Omissions, Recorded};
+use bohr_event::control::{GateReference, Omissions, Recorded};
 use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_reduce::reduction::{Block, Cut};
 use bohr_trace::{Record, Trace, Writer, pack};
@@ -21,6 +21,9 @@ pub struct Size {
     pub iterations: u64,
     /// Blocks of the program that somebody came by.
     pub blocks: u64,
+    /// Calls and stores that were left out.
+    pub calls_left_out: u64,
+    pub stores_left_out: u64,
     pub replay_seconds: f64,
 }
 
@@ -37,10 +40,18 @@ impl Size {
 
     /// All but the time.
     pub fn of(base: &Base, cut: &Cut) -> Size {
-        let Base { run, blocks, .. } = base;
-        let blocks = || blocks.iter().filter(|block| !block.gate.is_call());
+        let Base {
+            run, blocks: all, ..
+        } = base;
+        let blocks = || all.iter().filter(|block| block.gate.is_block());
         let Cut { without, serial } = cut;
         let passes: u64 = blocks().map(|block| made(block, without)).sum();
+        let left_out = |is_of: fn(&GateReference) -> bool| {
+            let blocks = all.iter().filter(|block| is_of(&block.gate));
+            blocks
+                .map(|block| block.passes - made(block, without))
+                .sum()
+        };
         let gates: BTreeSet<_> = blocks().map(|block| block.gate).collect();
         let apart = |path: &&_| serial.contains(path);
         Size {
@@ -51,6 +62,8 @@ impl Size {
             switches: run.schedule.switches() as u64,
             iterations: passes,
             blocks: gates.len() as u64,
+            calls_left_out: left_out(GateReference::is_call),
+            stores_left_out: left_out(GateReference::is_store),
             replay_seconds: 0.0,
         }
     }

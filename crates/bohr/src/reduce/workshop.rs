@@ -10,13 +10,14 @@ use super::error::ReduceError;
 use super::examiner::{Base, REPLAYS};
 use super::lines::Lines;
 use super::size::Size;
+use super::stores::{OmittedStores, place_of};
 use super::watch::Watch;
 use crate::control::relevant;
 use crate::outcome::Failure;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses, Recorded};
-use bohr_event::{FailureKind, Schedule, ThreadPath};
+use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Reduced};
-use bohr_explore::{ExploreError, write_whole};
+use bohr_explore::{Atlas, ExploreError, Spot, is_library, write_whole};
 use bohr_reduce::Execution;
 use bohr_reduce::reduction::{Cut, Reducer};
 use bohr_schedule::Plan;
@@ -187,8 +188,22 @@ impl<'w> Workshop<'w> {
         let places = self.criterion.evaluated.clone();
         let atlas = self.crew.first_examiner().trials.atlas_mut();
         { places.into_iter() }
-            .map(|place| atlas.spot(place).to_string())
+            .map(|place| own_spot(atlas, place).to_string())
             .collect()
+    }
+
+    /// The stores that are left out, with the lines of the source where those are known.
+    pub fn stores_left_out(&mut self) -> Vec<OmittedStores> {
+        let stores: Vec<OmittedPasses> = self.cut.without.stores().cloned().collect();
+        let atlas = self.crew.first_examiner().trials.atlas_mut();
+        let told = stores.into_iter().map(|passes| OmittedStores {
+            place: place_of(atlas, passes.gate).map_or_else(
+                || format!("gate {}", passes.gate.number),
+                |place| own_spot(atlas, place).to_string(),
+            ),
+            passes,
+        });
+        told.collect()
     }
 
     pub fn refusals(&self) -> Refusals {
@@ -229,7 +244,7 @@ impl<'w> Workshop<'w> {
         };
         let passes = self.cut.without.iterations.iter();
         let gates = passes.filter(goes).map(|one| one.gate);
-        let gates = gates.filter(|gate| !gate.is_call());
+        let gates = gates.filter(GateReference::is_block);
         gates.collect::<HashSet<_>>().len() as u64
     }
 
@@ -363,6 +378,14 @@ impl<'w> Workshop<'w> {
             self.best.run.steps.len()
         ));
     }
+}
+
+/// The line of a place: where the author's own code has called what libraries do there,
+/// if it has.
+fn own_spot(atlas: &mut Atlas, place: PlaceNumber) -> Spot {
+    let spots = atlas.spots(place);
+    let own = spots.iter().position(|spot| !is_library(spot));
+    spots.into_iter().nth(own.unwrap_or(0)).unwrap_or_default()
 }
 
 fn cut(reduced: &Reduced) -> Cut {

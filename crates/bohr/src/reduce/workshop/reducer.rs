@@ -3,13 +3,15 @@
 use super::super::budget::{chances, cost};
 use super::super::calls::{Calls, is_about_threads};
 use super::super::examiner::{Base, LONG, Question, REPLAYS};
+use super::super::stores::{Stores, may_be_on_own_stack};
 use super::{CROWD, MOST_SLICED, THOROUGH, Workshop};
 use crate::outcome::Failure;
 use crate::simplify::Bench;
 use bohr_event::control::{GateReference, Omissions};
 use bohr_event::{PlaceNumber, Schedule, ThreadPath};
 use bohr_reduce::reduction::{
-    Block, Candidates, Cut, Effort, Length, Reducer, irrelevant_passes, left, pinned, suspects,
+    Block, Candidates, Cut, Effort, Length, Reducer, irrelevant_passes, irrelevant_stores, left,
+    pinned, suspects,
 };
 use bohr_reduce::{Execution, Failing, dynamic};
 use std::collections::HashSet;
@@ -169,10 +171,10 @@ impl Reducer for Workshop<'_> {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        // Calls go by what a slice says, and not one by one.
+        // Calls and stores go by what a slice says, and not one by one.
         let blocks = self.best.blocks.iter();
         blocks
-            .filter(|block| !block.gate.is_call())
+            .filter(|block| block.gate.is_block())
             .cloned()
             .collect()
     }
@@ -216,11 +218,35 @@ impl Reducer for Workshop<'_> {
             };
             irrelevant_passes(&best.run, &best.turns, block, &is_within, &is_relevant)
         };
-        let lists = best
-            .blocks
-            .iter()
-            .map(|block| (block.clone(), passes(block)));
+        let blocks = best.blocks.iter().filter(|block| !block.gate.is_store());
+        let lists = blocks.map(|block| (block.clone(), passes(block)));
         lists.filter(|(_, passes)| !passes.is_empty()).collect()
+    }
+
+    fn irrelevant_stores(&mut self) -> Vec<(Block, Vec<u64>)> {
+        if self.best.run.steps.len() > MOST_SLICED {
+            return Vec::new();
+        }
+        let Some(relevant) = self.relevant() else {
+            return Vec::new();
+        };
+        let examiner = self.crew.first_examiner();
+        let Workshop { best, cut, .. } = self;
+        if !best.blocks.iter().any(|block| block.gate.is_store()) {
+            let found = examiner.stores(&best.run, &[], &cut.without);
+            best.blocks.extend(found);
+        }
+        let stores = Stores::of(examiner.trials.atlas());
+        let unread = stores.unread(&best.run);
+        let can_go = |block: &&Block| stores.can_go(block.gate);
+        let lists = best.blocks.iter().filter(can_go).map(|block| {
+            let stays = |event: u64| may_be_on_own_stack(&best.run.steps[event as usize]);
+            let is_relevant =
+                |event| stays(event) || relevant.has(event as u32) && !unread.contains(&event);
+            let irrelevant = irrelevant_stores(block, &cut.without, &is_relevant);
+            (block.clone(), irrelevant)
+        });
+        lists.filter(|(_, stores)| !stores.is_empty()).collect()
     }
 
     fn is_affordable(&self, candidates: u64) -> bool {
@@ -232,8 +258,7 @@ impl Reducer for Workshop<'_> {
     }
 
     fn left(&self, cut: &Cut) -> u64 {
-        let best = &self.best;
-        left(&best.run, &best.blocks, &best.without, cut)
+        left(&self.best.run, &self.best.blocks, &self.best.without, cut)
     }
 
     fn length(&mut self, cut: &Cut, most: u64) -> Result<Option<u64>, Failure> {
