@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Tests in a row that fail before the rest stays: some are missed, by a function
 /// outside the program that looks at them, and which ones has to be found out.
-const PATIENCE: usize = 128;
+const PATIENCE: usize = 64;
 
 pub(super) fn fewer<R: Reducer>(work: &mut Work<'_, R>, stage: &mut Stage) -> Result<(), R::Error> {
     if !work.reducer.has_time() {

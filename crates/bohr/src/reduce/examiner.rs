@@ -274,6 +274,13 @@ impl<'t> Examiner<'t> {
         }))
     }
 
+    /// What threads do that come one after the other, if that was not too long to keep.
+    pub fn in_turn(&mut self, omissions: &Omissions) -> Result<Option<Recorded>, ExploreError> {
+        self.leave_out(omissions);
+        let plan = Plan::new(Rule::Sequential);
+        Ok(self.trials.observe(&plan, self.seed)?.run)
+    }
+
     /// The stores of a run, given what was told of those that are left out.
     pub fn stores(&self, run: &Recorded, told: &[Passes], omissions: &Omissions) -> Vec<Block> {
         let atlas = self.trials.atlas();

@@ -2,7 +2,7 @@
 
 use bohr_event::abi::{MAIN_STACK, THREAD_SLOTS};
 use bohr_event::control::{GateReference, Omissible, OmittedPasses, Recorded, Step};
-use bohr_event::{Place, PlaceNumber, ThreadIndex};
+use bohr_event::{Place, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_explore::Atlas;
 use bohr_program::{Program, Sharing, SiteNumber, is_skippable_store, stores_fed_by};
 use bohr_reduce::Execution;
@@ -38,6 +38,18 @@ impl<'a> Stores<'a> {
         self.program.as_ref().is_some_and(|(program, sharing)| {
             is_skippable_store(program, &|site| sharing.needs_hook(site), site)
         })
+    }
+
+    /// Where whose stores in a run are read by somebody.
+    pub fn read(&self, run: &Recorded) -> HashSet<(PlaceNumber, ThreadPath)> {
+        let unread = self.unread(run);
+        let steps = (0u64..).zip(&run.steps);
+        let read = steps.filter(|(event, _)| !unread.contains(event));
+        let place = |step: &Step| {
+            let thread = run.threads.get(step.thread.position())?;
+            Some((step.operation.place, thread.clone()))
+        };
+        read.filter_map(|(_, step)| place(step)).collect()
     }
 
     /// The events of a run that are stores whose values nobody reads.

@@ -236,8 +236,18 @@ impl Reducer for Workshop<'_> {
             let found = examiner.stores(&best.run, &[], &cut.without);
             best.blocks.extend(found);
         }
+        // What a failing run has not come to, a good one may still read.
+        let Ok(Some(good)) = examiner.in_turn(&cut.without) else {
+            return Vec::new();
+        };
         let stores = Stores::of(examiner.trials.atlas());
-        let unread = stores.unread(&best.run);
+        let read_later = stores.read(&good);
+        let mut unread = stores.unread(&best.run);
+        unread.retain(|event| {
+            let step = &best.run.steps[*event as usize];
+            let thread = &best.run.threads[step.thread.position()];
+            !read_later.contains(&(step.operation.place, thread.clone()))
+        });
         let can_go = |block: &&Block| stores.can_go(block.gate);
         let lists = best.blocks.iter().filter(can_go).map(|block| {
             let stays = |event: u64| may_be_on_own_stack(&best.run.steps[event as usize]);
