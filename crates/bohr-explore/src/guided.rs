@@ -9,9 +9,10 @@
 //! well, as they are in CHESS. A combination weighs as much as the best ranked accesses
 //! to critical variables in its blocks.
 //!
-//! Deviations: pairs are made of the first [`PAIRED`] candidates only, and weigh
-//! twice; what threads will access is taken from the good run, from the moment of the
-//! candidate on, and whoever could do nothing at that moment is not called.
+//! Deviations: pairs are made of the first [`PAIRED`] candidates of each kind only, and
+//! weigh twice; what threads will access is taken from the good run, from the moment of
+//! the candidate on, and whoever could do nothing at that moment is not called, unless
+//! it was preempted before and has its work still before it.
 
 mod candidates;
 mod critical;
@@ -25,7 +26,8 @@ use bohr_schedule::{Plan, Precedence, Preemption, Rule};
 use candidates::{Candidate, Choice, annotate};
 use future::Future;
 
-/// Candidates, the best first, of which pairs are made.
+/// Candidates, the best first, of which pairs are made: so many at which somebody else
+/// can go on, and so many at which nobody can but whoever was preempted before.
 pub const PAIRED: usize = 200;
 /// How many times as much as the sum of its candidates a pair weighs: most failures
 /// take one preemption, and there are very many pairs.
@@ -86,22 +88,32 @@ impl Search {
         candidates.retain(|candidate| !candidate.accesses.is_empty());
         candidates.sort_by_key(|candidate| (candidate.weight, std::cmp::Reverse(candidate.event)));
         let future = Future::of(passing, places, ranked);
-        let choices = |candidate: &Candidate| future.choices(candidate);
         let mut tries: Vec<(u64, Vec<Choice>)> = Vec::new();
-        for candidate in candidates.iter().take(MOST_PLANS) {
-            let single = choices(candidate).into_iter();
+        // Those at which somebody else can go on, and those at which nobody can unless
+        // somebody was preempted before.
+        let (mut open, mut closed) = (Vec::new(), Vec::new());
+        for candidate in &candidates {
+            let choices = future.choices(candidate);
+            let single = choices.iter().cloned();
             tries.extend(single.map(|one| (candidate.weight, vec![one])));
+            if tries.len() >= MOST_PLANS {
+                break;
+            }
+            let kept = if choices.is_empty() {
+                &mut closed
+            } else {
+                &mut open
+            };
+            if kept.len() < PAIRED {
+                kept.push((candidate, choices));
+            }
         }
         if self.preemptions > 1 {
-            let paired = &candidates[..candidates.len().min(PAIRED)];
-            let paired: Vec<(u64, Vec<Choice>)> = paired
-                .iter()
-                .map(|candidate| (candidate.weight, choices(candidate)))
-                .collect();
-            for (position, (weight, firsts)) in paired.iter().enumerate() {
-                for (other, seconds) in &paired[position + 1..] {
-                    let sum = PAIR.saturating_mul(weight.saturating_add(*other));
-                    tries.extend(pairs(firsts, seconds).map(|points| (sum, points)));
+            for (position, one) in open.iter().enumerate() {
+                for other in open[position + 1..].iter().chain(&closed) {
+                    let sum = one.0.weight.saturating_add(other.0.weight);
+                    let points = future.pairs(one, other).into_iter();
+                    tries.extend(points.map(|points| (PAIR.saturating_mul(sum), points)));
                 }
             }
         }
@@ -157,7 +169,7 @@ fn pairs<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
+    use bohr_event::{EventKind, MemoryOrder, Operation, PlaceNumber, ThreadIndex};
 
     const X: Critical = Critical {
         address: 100,
@@ -228,7 +240,7 @@ mod tests {
         assert_eq!(points(&plans[0]), [point(3, Some(0))]);
         assert_eq!(points(&plans[1]), [point(1, None)]);
         assert_eq!(points(&plans[2]), [point(0, None)]);
-        assert_eq!(points(&plans[3]), [point(3, Some(0)), point(1, None)]);
+        assert_eq!(points(&plans[3]), [point(1, None), point(3, Some(0))]);
         assert_eq!(plans.len(), 6);
         // Without guidance the order is that of the run, and more is tried.
         let plain = search.unguided(passing);
@@ -273,5 +285,90 @@ mod tests {
         // them runs nobody else is left.
         let told = ("0:1".to_string(), 1, None, "0:2".to_string());
         assert_eq!(tried, [told]);
+    }
+
+    fn atomic(thread: u32, kind: EventKind, object: u64, order: MemoryOrder) -> Step {
+        let mut step = step(thread, kind, object);
+        step.operation.order = order;
+        step
+    }
+
+    /// Two threads look at x under a lock that is made of an atomic variable, and under
+    /// it at another one that nobody changes.
+    #[test]
+    fn what_nobody_changes_does_not_end_a_block() {
+        use EventKind::*;
+        let body = |thread: u32| {
+            [
+                step(thread, Start, 0),
+                atomic(thread, Update, 40, MemoryOrder::Acquire),
+                // Beside the lock, in the same word.
+                atomic(thread, Read, 44, MemoryOrder::Relaxed),
+                step(thread, Write, 100),
+                atomic(thread, Update, 40, MemoryOrder::Release),
+            ]
+        };
+        let forks = [1, 2].map(|child| step(0, Fork, ThreadIndex(child).object()));
+        let steps = [&forks[..], &body(1), &body(2)].concat();
+        let threads = threads();
+        let passing = Passing {
+            steps: &steps,
+            threads: &threads,
+            aligned: steps.len(),
+        };
+        let places = Places::new(&[X]);
+        let search = Search {
+            preemptions: 1,
+            accesses: false,
+            turns: Precedence::InOrder,
+        };
+        let plans = search.guided(passing, &places, &passing.by_time(&places));
+        let tried: Vec<_> = plans.iter().flat_map(points).collect();
+        let before_the_lock = ("0:1".to_string(), 1, Some(0), "0:2".to_string());
+        assert_eq!(tried, [before_the_lock]);
+        // Behind the lock, too, somebody can come in between.
+        let all = search.unguided(passing);
+        let behind = ("0:1".to_string(), 1, Some(4), "0:2".to_string());
+        assert!(all.iter().any(|one| points(one) == [behind.clone()]));
+    }
+
+    /// Whoever was preempted can be called again where nobody else is left in the good
+    /// run.
+    #[test]
+    fn two_preemptions_lead_there_and_back() {
+        use EventKind::*;
+        let body = |thread: u32| {
+            let section = [
+                step(thread, Acquire, 7),
+                step(thread, Write, 100),
+                step(thread, Release, 7),
+            ];
+            let start = [step(thread, Start, 0)];
+            [&start[..], &section, &section].concat()
+        };
+        let forks = [1, 2].map(|child| step(0, Fork, ThreadIndex(child).object()));
+        let steps = [&forks[..], &body(1), &body(2)].concat();
+        let threads = threads();
+        let passing = Passing {
+            steps: &steps,
+            threads: &threads,
+            aligned: steps.len(),
+        };
+        let places = Places::new(&[X]);
+        let search = Search {
+            preemptions: 2,
+            accesses: false,
+            turns: Precedence::InOrder,
+        };
+        let plans = search.guided(passing, &places, &passing.by_time(&places));
+        let second = |plan: &Try| points(plan).get(1).cloned();
+        let there_and_back = plans.iter().find(|plan| {
+            let first = &points(plan)[0];
+            (first.0.as_str(), first.3.as_str()) == ("0:1", "0:2")
+                && second(plan).is_some_and(|second| (&*second.0, &*second.3) == ("0:2", "0:1"))
+        });
+        assert!(there_and_back.is_some(), "{plans:?}");
+        // Alone, the second one would lead nowhere.
+        assert!(plans.iter().all(|plan| points(plan)[0].0 == "0:1"));
     }
 }

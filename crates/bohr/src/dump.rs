@@ -36,6 +36,7 @@ Examples:
   bohr core anonymise core.1234 -o for-others.core
   bohr core core.1234 --program build/server -o server.bohr -- --port 0
   bohr core --at 'sum.c:42 if total != 200' --program build/sum -o sum.bohr -- 200
+  bohr core --at 'src/bank.rs:9 if left < 0' --program target/release/bank -o bank.bohr
   bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
 
@@ -52,7 +53,7 @@ pub struct Args {
     core: Option<PathBuf>,
     /// Take the core where a run goes wrong without a crash: the program is built again,
     /// with a check before that line, and run natively until the condition holds there,
-    /// or for --time. The condition is C or C++, as the program is, and holds always
+    /// or for --time. The condition is C, C++ or Rust, as the file is, and holds always
     /// if there is none; a statement has to begin on that line. Core and program are left
     /// beside the bug, as BUG.core and BUG.program.
     #[arg(

@@ -12,6 +12,7 @@ mod compilers;
 mod controlled;
 mod core_indices;
 mod cores;
+mod cores_of_rust;
 mod debugger;
 mod determined_hunts;
 mod drop_in;

@@ -9,7 +9,7 @@ pub enum RebuildError {
     #[error("how {} was built is not known here: it was built elsewhere, or copied since", .0.display())]
     Unknown(PathBuf),
     /// The file belongs to something that is not built again.
-    #[error("{} is not part of what the last command of the build compiles", .0.display())]
+    #[error("{} is none of the files that the build of the program compiles", .0.display())]
     Elsewhere(PathBuf),
     /// The compiler says no.
     #[error("it does not build: {0}")]

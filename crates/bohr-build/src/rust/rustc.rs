@@ -40,9 +40,12 @@ pub(crate) fn rustc(arguments: &[OsString]) -> Result<ExitCode, BuildError> {
     }
     match unit.treatment() {
         Treatment::Leave => Err(process::replace(command(arguments))),
-        Treatment::Embed => Err(process::replace(command(&with_bitcode(arguments)))),
+        Treatment::Embed => {
+            keep_command(unit.rust_library(), arguments);
+            Err(process::replace(command(&with_bitcode(arguments))))
+        }
         Treatment::Link => {
-            keep_command(&unit, arguments);
+            keep_command(unit.program(), arguments);
             compile_program(&unit, &with_bitcode(arguments))
         }
     }
@@ -119,10 +122,8 @@ fn compile_program(unit: &Unit, arguments: &[OsString]) -> Result<ExitCode, Buil
     Ok(process::exit_code(status))
 }
 
-/// Writes down how the program is compiled.
-fn keep_command(unit: &Unit, arguments: &[OsString]) {
-    let output = unit.output_directory.as_ref();
-    let output = output.map(|folder| folder.join(unit.file_stem()));
+/// Writes down how a crate is compiled, by what comes out.
+fn keep_command(output: Option<PathBuf>, arguments: &[OsString]) {
     let call = output.and_then(|output| Compilation::here(Compiler::Rustc, arguments, &output));
     let _ = call.and_then(|call| call.keep());
 }

@@ -95,6 +95,12 @@ impl Unit {
         Some(self.output_directory.as_ref().filter(|_| made)?.join(name))
     }
 
+    /// The program that comes out, if one does.
+    pub(super) fn program(&self) -> Option<PathBuf> {
+        let folder = self.output_directory.as_ref();
+        folder.map(|folder| folder.join(self.file_stem()))
+    }
+
     /// What the names of its files begin with.
     pub(super) fn file_stem(&self) -> String {
         format!("{}{}", self.crate_name, self.extra_name)

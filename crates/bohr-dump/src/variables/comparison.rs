@@ -50,6 +50,8 @@ pub struct Side<'v, 'd> {
     pub memory: &'v Memory<'d>,
     /// The stack of the thread that matters.
     pub frames: &'v [Frame],
+    /// Whether an address lies in memory that was given back, as far as that is known.
+    pub is_freed: &'v dyn Fn(u64) -> bool,
 }
 
 /// A value that is not the same.
@@ -370,6 +372,12 @@ impl<'v, 'd> Comparer<'v, 'd> {
             _ if memory.is_known(address) => Points::Somewhere,
             _ => Points::Astray,
         };
+        // What still points to memory that was given back says nothing: nobody follows
+        // it, and there is no telling what lies there on the other side.
+        let is_stale = (self.left.is_freed)(one) || (self.right.is_freed)(other);
+        if is_stale && one != 0 && other != 0 {
+            return;
+        }
         let here = state(one, self.left.memory);
         if here != state(other, self.right.memory) {
             return self.differ(id, content, path);

@@ -41,12 +41,13 @@ impl Search {
         };
         let mut passed: BTreeMap<ThreadIndex, (u64, u64)> = BTreeMap::new();
         let mut candidates = Vec::new();
+        let written = Written::of(&passing.steps[second..]);
         let mut turn: u32 = 0;
         // Before there is a second thread nobody can give way.
         for (event, step) in passing.steps.iter().enumerate().skip(second + 1) {
             let (number, accesses) = passed.entry(step.thread).or_default();
             let is_access = step.operation.kind.is_access();
-            let mut candidate = Candidate {
+            let before = Candidate {
                 thread: step.thread,
                 number: *number,
                 accesses_since: is_access.then_some(*accesses),
@@ -62,33 +63,84 @@ impl Search {
                     turn = turn.saturating_add(1);
                 }
             }
-            match self.gives_way(&step.operation) {
-                Some(Side::Before) => {}
-                Some(Side::After) => {
-                    (candidate.number, candidate.accesses_since) = (*number, Some(0));
-                    (candidate.event, candidate.turn) = (event + 1, turn);
-                }
-                None => continue,
-            }
-            candidates.push(candidate);
+            let after = Candidate {
+                number: *number,
+                accesses_since: Some(*accesses),
+                event: event + 1,
+                turn,
+                ..before.clone()
+            };
+            let sides = self.gives_way(&step.operation, &written);
+            candidates.extend(sides.iter().map(|side| match side {
+                Side::Before => before.clone(),
+                Side::After => after.clone(),
+            }));
         }
         candidates
     }
 
-    /// Whether a thread can give way at an operation, and on which side of it. Atomic
-    /// accesses are synchronisation.
-    fn gives_way(&self, operation: &Operation) -> Option<Side> {
+    /// On which sides of an operation a thread can give way. Atomic accesses are
+    /// synchronisation, unless they only look at what nobody changes: libraries that
+    /// make locks of atomics do that while they hold them, and a block that ended there
+    /// would not have what the lock is for.
+    fn gives_way(&self, operation: &Operation, written: &Written) -> &'static [Side] {
         use EventKind::*;
+        let is_atomic = operation.order != MemoryOrder::Plain;
         match operation.kind {
             Start | Acquire | AcquireShared | Look | Wait | Receive | Join | Arrive => {
-                Some(Side::Before)
+                &[Side::Before]
             }
-            Release | ReleaseShared | Signal | Broadcast | Send | Fork => Some(Side::After),
-            Read | Write | Update if self.accesses || operation.order != MemoryOrder::Plain => {
-                Some(Side::Before)
-            }
-            _ => None,
+            Release | ReleaseShared | Signal | Broadcast | Send | Fork => &[Side::After],
+            Read | Write | Update if self.accesses => &[Side::Before],
+            Read if is_atomic && written.contains(operation) => &[Side::Before],
+            Write | Update if releases(operation.order) => &[Side::Before, Side::After],
+            Write | Update if is_atomic => &[Side::Before],
+            _ => &[],
         }
+    }
+}
+
+/// Whether others who see the access may see what was done before it.
+fn releases(order: MemoryOrder) -> bool {
+    use MemoryOrder::*;
+    matches!(order, Release | AcquireRelease | SequentiallyConsistent)
+}
+
+/// What is written to once there are several threads: first addresses of pieces that do
+/// not touch, ascending, and where each ends.
+struct Written(BTreeMap<u64, u64>);
+
+impl Written {
+    fn of(steps: &[Step]) -> Written {
+        let operations = steps.iter().map(|step| &step.operation);
+        let writes = operations
+            .filter(|operation| matches!(operation.kind, EventKind::Write | EventKind::Update));
+        let mut pieces: Vec<(u64, u64)> = writes.map(Self::bytes).collect();
+        pieces.sort_unstable();
+        let mut written: BTreeMap<u64, u64> = BTreeMap::new();
+        for (start, end) in pieces {
+            match written.last_entry() {
+                Some(mut last) if start <= *last.get() => {
+                    let end = end.max(*last.get());
+                    last.insert(end);
+                }
+                _ => {
+                    written.insert(start, end);
+                }
+            }
+        }
+        Written(written)
+    }
+
+    fn bytes(operation: &Operation) -> (u64, u64) {
+        let size = u64::from(operation.size);
+        (operation.object, operation.object.saturating_add(size))
+    }
+
+    fn contains(&self, operation: &Operation) -> bool {
+        let (start, end) = Self::bytes(operation);
+        let before = self.0.range(..end).next_back();
+        before.is_some_and(|(_, last)| *last > start)
     }
 }
 

@@ -124,6 +124,57 @@ impl<'r> Future<'r> {
         }
     }
 
+    /// Both preemptions, with each of those to whom each can lead. Behind the first of
+    /// them in the run, whoever gave way is where it was then, so whoever goes on
+    /// instead can give way to it in turn.
+    pub fn pairs(
+        &self,
+        one: &(&Candidate, Vec<Choice>),
+        other: &(&Candidate, Vec<Choice>),
+    ) -> Vec<Vec<Choice>> {
+        let (first, second) = match one.0.event <= other.0.event {
+            true => (one, other),
+            false => (other, one),
+        };
+        let back = self.back(first.0, second.0);
+        let called = self.passing.threads.get(second.0.thread.position());
+        let mut pairs = Vec::new();
+        for before in &first.1 {
+            let back = back
+                .iter()
+                .filter(|back| !second.1.contains(back) && Some(&before.preemption.to) == called);
+            let seconds = back.chain(&second.1);
+            pairs.extend(seconds.map(|after| vec![before.clone(), after.clone()]));
+        }
+        pairs
+    }
+
+    /// Giving way at the second to whoever gave way at the first, if that will access
+    /// what the second's block accesses.
+    fn back(&self, first: &Candidate, second: &Candidate) -> Option<Choice> {
+        let to = first.thread;
+        let accesses = |variable: &usize| {
+            let events = self.accesses.get(&(to, *variable));
+            self.comes_to(to, events, second.thread, first.event)
+        };
+        let meets = to != second.thread && second.accesses.iter().any(accesses);
+        meets.then(|| second.choice(self.passing, to)).flatten()
+    }
+
+    /// Whether a thread will come to one of these events of its own, from a moment on,
+    /// before it has to wait for the end of another.
+    fn comes_to(
+        &self,
+        to: ThreadIndex,
+        events: Option<&Vec<usize>>,
+        other: ThreadIndex,
+        moment: usize,
+    ) -> bool {
+        let waits = self.joins.get(&(to, other.object()));
+        let first = events.and_then(|events| Self::from(events, moment));
+        first.is_some_and(|first| waits.is_none_or(|&waits| first < waits))
+    }
+
     /// Those who could go on instead, and will access what the block accesses before
     /// they have to wait for the end of whoever gives way. Where nobody will, since the
     /// variable is another object by then, those count who will come to where it was
@@ -134,9 +185,7 @@ impl<'r> Future<'r> {
             threads.filter(|&to| to != candidate.thread && !self.is_stuck(to, candidate.event));
         let free: Vec<ThreadIndex> = free.collect();
         let comes_to = |to: ThreadIndex, events: Option<&Vec<usize>>| {
-            let waits = self.joins.get(&(to, candidate.thread.object()));
-            let first = events.and_then(|events| Self::from(events, candidate.event));
-            first.is_some_and(|first| waits.is_none_or(|&waits| first < waits))
+            self.comes_to(to, events, candidate.thread, candidate.event)
         };
         let accesses = |to: ThreadIndex| {
             let mut variables = candidate.accesses.iter();

@@ -52,18 +52,21 @@ pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comp
             let stacks = Stacks::new(&left.memory, left_objects);
             let frames = stacks.of(&left.threads[0].registers);
             let like = most_alike(&frames, own.bias, right, right_objects, others.bias);
-            Ok(between(&information, [left, right], [&frames, &like]))
+            let frames = [&frames[..], &like];
+            Ok(between(&information, [left, right], frames, &|_| false))
         })?
     })?
 }
 
 /// Compares a core with the state of another build of the same sources, by the frames
-/// that both have in the program itself: of the core's thread at that position.
+/// that both have in the program itself: of the core's thread at that position. Of the
+/// state it is known which memory was given back.
 pub fn compare_states(
     [core, program]: [&Path; 2],
     thread: usize,
     state: &[u8],
     state_program: &Path,
+    is_freed: &dyn Fn(u64) -> bool,
 ) -> Result<Comparison, Failure> {
     let bytes = unpacked(core)?;
     // What others must not see is not seen on either side.
@@ -81,25 +84,28 @@ pub fn compare_states(
             ];
             let frames = own_frames(left, thread, left_objects, own, &information[0]);
             let other_frames = own_frames(right, 0, right_objects, others, &information[1]);
-            Ok(between(
-                &information,
-                [left, right],
-                [&frames, &other_frames],
-            ))
+            let frames = [&frames[..], &other_frames];
+            Ok(between(&information, [left, right], frames, is_freed))
         })?
     })?
 }
 
-/// Compares two states, by these frames of each.
+/// Compares two states, by these frames of each. Of the second it is known which
+/// memory was given back.
 fn between<'d>(
     information: &[Information<'d>; 2],
     dumps: [&Dump<'d>; 2],
     frames: [&[Frame]; 2],
+    is_freed: &dyn Fn(u64) -> bool,
 ) -> Comparison {
     let [left, right] = [0, 1].map(|side| Side {
         information: &information[side],
         memory: &dumps[side].memory,
         frames: frames[side],
+        is_freed: match side {
+            0 => &|_| false,
+            _ => is_freed,
+        },
     });
     Comparison::of(left, right)
 }

@@ -2,6 +2,7 @@
 //! run aligned with it, what differs in memory, and a search where it matters.
 
 mod aligned;
+mod freed;
 mod index;
 mod locks;
 mod page;
@@ -362,6 +363,7 @@ fn differences(
         failed.position,
         snapshot,
         watched,
+        &|address| aligned.freed.contains(address),
     )?;
     told.variables = comparison.values;
     told.shared = comparison.shared;

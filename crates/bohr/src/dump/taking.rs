@@ -5,6 +5,8 @@
 //! natively until the check stops it, and bohr takes the core. From there on it is a
 //! core like any other: the program with the check is one that crashes.
 
+mod check;
+
 use super::{examine, likeness};
 use crate::control::{interruption, model};
 use crate::outcome::Failure;
@@ -13,6 +15,7 @@ use bohr_event::{Diagnosis, Fault};
 use bohr_explore::native::{Watched, take as take_core, traceable};
 use bohr_explore::{ExploreError, write_whole};
 use bohr_program::Program;
+use check::{Language, with_check};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -102,9 +105,6 @@ pub enum NotTaken {
     /// Several have it.
     #[error("several source files are called {}", .0.display())]
     Ambiguous(PathBuf, Vec<String>),
-    /// Its language has no checks yet.
-    #[error("{} is Rust: checks can be put into C and C++ only", .0.display())]
-    Rust(PathBuf),
     /// The file does not go that far.
     #[error("{} has no line {line} with code on it", file.display())]
     NoLine {
@@ -142,20 +142,13 @@ pub enum NotTaken {
 
 impl Diagnosis for NotTaken {
     fn fault(&self) -> Fault {
-        match self {
-            NotTaken::Rust(_) => Fault::Unsupported,
-            _ => Fault::Input,
-        }
+        Fault::Input
     }
 
     fn help(&self) -> Option<String> {
         Some(match self {
             NotTaken::NoFile { known, .. } => format!("it has {}", known.join(", ")),
             NotTaken::Ambiguous(_, files) => format!("say which: {}", files.join(", ")),
-            NotTaken::Rust(_) => String::from(
-                "assert what has to hold on that line, build with `bohr cargo --production`, and \
-                 give the core that a failing run leaves: bohr core CORE",
-            ),
             NotTaken::NoLine { .. } => {
                 String::from("the line has to be one on which a statement begins")
             }
@@ -256,14 +249,12 @@ fn checked(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let cache = Cache::open()?.interrupted_by(interruption());
     let built = cache.profile(request.program, Profile::Production)?;
     let source = source(&*model::load(&built.model)?, &at.file)?;
-    if is_rust(&source) {
-        return Err(NotTaken::Rust(source).into());
-    }
     let text = fs::read_to_string(&source).map_err(|error| ExploreError::File {
         path: source.clone(),
         source: error,
     })?;
-    let text = with_check(&text, at).ok_or_else(|| NotTaken::NoLine {
+    let language = Language::of(&source);
+    let text = with_check(&text, at, language).ok_or_else(|| NotTaken::NoLine {
         file: source.clone(),
         line: at.line,
     })?;
@@ -283,24 +274,6 @@ fn checked(request: &Request<'_>) -> Result<PathBuf, Failure> {
     let program = beside(request.output, "program");
     copy_program(&made, &program)?;
     Ok(program)
-}
-
-fn is_rust(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "rs")
-}
-
-/// The text with the check before a line, on that line, so that all others keep their
-/// numbers. `None` if there is nothing on it.
-fn with_check(text: &str, at: &At) -> Option<String> {
-    let condition = at.condition.as_deref();
-    let check = format!("if ({}) __builtin_trap(); ", condition.unwrap_or("1"));
-    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let line = lines
-        .get(at.line - 1)
-        .filter(|line| !line.trim().is_empty())?;
-    let changed = format!("{check}{line}");
-    lines[at.line - 1] = &changed;
-    Some(lines.concat())
 }
 
 /// The source of the program whose path ends so.
@@ -362,24 +335,5 @@ mod tests {
         ] {
             assert!(wrong.parse::<At>().is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_check_moves_no_other_line() {
-        let at: At = "sum.c:2 if x > 1".parse().unwrap();
-        let text = "int x;\n    f();\ng();\n";
-        let changed = with_check(text, &at).unwrap();
-        assert_eq!(
-            changed,
-            "int x;\nif (x > 1) __builtin_trap();     f();\ng();\n"
-        );
-        let always: At = "sum.c:3".parse().unwrap();
-        let changed = with_check(text, &always).unwrap();
-        assert!(
-            changed.ends_with("\nif (1) __builtin_trap(); g();\n"),
-            "{changed}"
-        );
-        assert_eq!(with_check("one\n\n", &at), None);
-        assert_eq!(with_check("one\n", &at), None);
     }
 }

@@ -7,7 +7,7 @@
 //! and can be called in between; in the other it finds what they have done. The order
 //! in which the thread comes further along the index is the one that serves.
 
-use super::Failed;
+use super::{Failed, freed::Freed};
 use crate::control::interruption;
 use crate::outcome::Failure;
 use bohr_event::control::{Detailing, Job, Outcome, Step, Watch, Watched};
@@ -15,7 +15,7 @@ use bohr_event::route::Arrival;
 use bohr_event::{PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_explore::guided::{Passing, Search};
 use bohr_explore::snapshot::snapshot;
-use bohr_explore::{Atlas, Subject, Voice};
+use bohr_explore::{Atlas, Spot, Subject, Voice, is_library};
 use bohr_program::SiteNumber;
 use bohr_schedule::Precedence;
 use std::collections::{BTreeMap, HashMap};
@@ -39,6 +39,8 @@ pub struct Aligned {
     pub failing: Option<usize>,
     /// What was in memory there, as a core.
     pub snapshot: Option<Vec<u8>>,
+    /// What it had given back by then.
+    pub freed: Freed,
     /// Lines of events near the aligned point.
     pub lines: BTreeMap<usize, String>,
     /// Sites of the places of those events.
@@ -148,11 +150,13 @@ impl Watcher<'_> {
         let watched = detail.watched.unwrap_or_default();
         let arrived = watched.arrival.is_some();
         let thread = detail.threads.iter().position(|one| *one == failed.thread);
+        let events = match arrived {
+            true => (watched.events as usize).min(steps.len()),
+            false => steps.len(),
+        };
         let mut aligned = Aligned {
-            events: match arrived {
-                true => (watched.events as usize).min(steps.len()),
-                false => steps.len(),
-            },
+            events,
+            freed: Freed::after(&steps[..events]),
             snapshot: match arrived {
                 true => snapshot(self.subject, &search.first(), self.watch.clone(), &goes_on)?,
                 false => None,
@@ -182,7 +186,7 @@ impl Aligned {
             let line = lines.entry(place).or_insert_with(|| {
                 let site = atlas.site(place).map(|(_, site)| site);
                 self.sites.extend(site.map(|site| (place, site)));
-                atlas.spot(place).line
+                own_line(atlas.spots(place))
             });
             self.lines.extend(line.clone().map(|line| (event, line)));
         }
@@ -210,6 +214,15 @@ impl Aligned {
             self.events = event + 1;
         }
     }
+}
+
+/// The line of a place in what the program's author wrote, where a library was put
+/// inline there; its own line if there is none.
+fn own_line(spots: Vec<Spot>) -> Option<String> {
+    let own = spots
+        .iter()
+        .position(|spot| spot.line.is_some() && !is_library(spot));
+    spots.into_iter().nth(own.unwrap_or(0))?.line
 }
 
 /// Whether two lines, as in `src/cache.c:43`, are of files with one name.
