@@ -278,6 +278,21 @@ fn a_core_of_an_ordinary_build_cannot_be_aligned() {
     assert!(messages.contains("bohr hunt --like"), "{messages}");
 }
 
+/// What an optimiser makes of a loop whose variable nobody needs.
+#[test]
+fn the_iteration_of_a_loop_that_calls_is_told() {
+    let folder = Folder::empty();
+    folder.build("counted_down", &["--production", "-O2"]);
+    crash(&folder, "");
+    let words = ["core", "left.core", "--program", "program", "--json"];
+    let told = folder.bohr(&[&words[..], &["-o", "bug"]].concat());
+    let told = told.expect(1).json();
+    let index = told["index"].as_array().expect("a list").iter();
+    let index: Vec<&str> = index.filter_map(|entry| entry.as_str()).collect();
+    let seventh = |entry: &&str| entry.starts_with("iteration 7 of the loop");
+    assert!(index.iter().any(seventh), "{index:?}");
+}
+
 /// A run that goes wrong without a crash: the core is taken where a condition holds.
 #[test]
 fn a_core_is_taken_where_the_result_is_wrong() {

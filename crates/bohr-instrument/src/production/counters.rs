@@ -3,6 +3,12 @@
 //! is that of a variable that the program has anyway, or a counter in the frame,
 //! one instruction per iteration ([`Tally`] says which).
 //!
+//! LLVM likes to replace a variable that does nothing but count by another one that
+//! counts down, and then nothing tells its value while a function is called in the loop.
+//! There, what such a call costs is many times what it takes to keep the variable, so it
+//! is used, without an instruction, at the end of every iteration. A loop that calls
+//! nobody is left as it is, and so is one that needs its variable.
+//!
 //! A function without debug information gets none: nobody could find them.
 
 use super::Added;
@@ -10,8 +16,8 @@ use super::probes::insertion_point;
 use crate::gates::{Numbered, NumberedFunction};
 use bohr_program::graph::{Loop, LoopNumber};
 use bohr_program::{
-    BlockNumber, FunctionFlow, Layouts, Program, Tally, left_name, mark_name, tallies, tally_mark,
-    tally_name,
+    BlockNumber, Body, FunctionFlow, Layouts, Program, Tally, left_name, mark_name, tallies,
+    tally_mark, tally_name,
 };
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::LLVMInlineAsmDialect;
@@ -19,6 +25,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::module::Module;
+use std::ffi::CStr;
 
 /// `DW_ATE_unsigned`.
 const UNSIGNED: u32 = 0x07;
@@ -43,7 +50,7 @@ pub(super) fn insert(
         if subprogram.is_null() || crate::hooks::has_attribute(own.value(), "naked") {
             continue;
         }
-        let Some(flow) = FunctionFlow::new(program, number) else {
+        let (Some(flow), Some(body)) = (FunctionFlow::new(program, number), &function.body) else {
             continue;
         };
         for (looped, tallied) in tallies(program, &layouts, number, &flow) {
@@ -60,6 +67,9 @@ pub(super) fn insert(
                     Tally::Variable { phi, .. } => {
                         let phi = own.instruction(phi);
                         counters.tell(&one, shape, phi);
+                        if calls(program, body, shape) && only_counts(phi) {
+                            counters.use_to_the_end(&one, shape, phi);
+                        }
                         counters.keep(&one, &tallied.doomed, Some(phi));
                         added.told += 1;
                     }
@@ -72,6 +82,34 @@ pub(super) fn insert(
                 }
             }
         }
+    }
+}
+
+/// Whether an iteration may call a function.
+fn calls(program: &Program, body: &Body, shape: &Loop) -> bool {
+    let blocks = shape.blocks.iter();
+    let mut instructions = blocks.flat_map(|&block| body.block(block));
+    instructions.any(|(number, _)| {
+        let callee = body.named_callee(program, number);
+        body.call_at(number).is_some() && callee.is_none_or(|callee| !program.is_intrinsic(callee))
+    })
+}
+
+/// Whether a variable is of no use but to tell when its loop is over.
+///
+/// # Safety
+/// The phi must be one of a live function.
+unsafe fn only_counts(phi: LLVMValueRef) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let compares = |user: LLVMValueRef| !LLVMIsAICmpInst(user).is_null();
+        let steps = |user: LLVMValueRef| {
+            let is_sum = !LLVMIsABinaryOperator(user).is_null();
+            let own = |next: &LLVMValueRef| *next == phi || compares(*next);
+            is_sum && crate::gates::users_of(user).iter().all(own)
+        };
+        let users = crate::gates::users_of(phi);
+        users.into_iter().all(|user| compares(user) || steps(user))
     }
 }
 
@@ -92,6 +130,9 @@ struct Counters {
     number: LLVMMetadataRef,
     step: LLVMValueRef,
     step_type: LLVMTypeRef,
+    /// A function that uses its arguments, and is no instruction.
+    usage: LLVMValueRef,
+    usage_type: LLVMTypeRef,
 }
 
 impl Drop for Counters {
@@ -110,6 +151,7 @@ impl Counters {
         const STEP: &str = "incq $0";
         const CONSTRAINTS: &str = "=*m,*m,~{dirflag},~{fpsr},~{flags}";
         const TYPE: &str = "unsigned long";
+        const USE: &CStr = c"llvm.fake.use";
         let context = context.as_ctx_ref();
         // SAFETY: types, builders and assembly of a live module and its context.
         unsafe {
@@ -118,6 +160,12 @@ impl Counters {
             let mut parameters = [pointer, pointer];
             let void = LLVMVoidTypeInContext(context);
             let step_type = LLVMFunctionType(void, parameters.as_mut_ptr(), 2, 0);
+            let usage_type = LLVMFunctionType(void, std::ptr::null_mut(), 0, 1);
+            let known = LLVMGetNamedFunction(module.as_mut_ptr(), USE.as_ptr());
+            let usage = match known.is_null() {
+                true => LLVMAddFunction(module.as_mut_ptr(), USE.as_ptr(), usage_type),
+                false => known,
+            };
             Counters {
                 context,
                 builder: LLVMCreateBuilderInContext(context),
@@ -143,6 +191,8 @@ impl Counters {
                     0,
                 ),
                 step_type,
+                usage,
+                usage_type,
             }
         }
     }
@@ -198,6 +248,24 @@ impl Counters {
             LLVMDIBuilderInsertDbgValueRecordBefore(
                 self.debug, phi, variable, as_it_is, one.place, at,
             );
+        }
+    }
+
+    /// Has the phi's value at hand up to the end of every iteration.
+    ///
+    /// # Safety
+    /// The phi must be one at the top of the loop.
+    unsafe fn use_to_the_end(&self, one: &One<'_>, shape: &Loop, phi: LLVMValueRef) {
+        for &latch in &shape.latches {
+            // SAFETY: the caller's promise: the phi is known wherever its loop goes.
+            unsafe {
+                let end = LLVMGetBasicBlockTerminator(one.own.block(latch));
+                LLVMPositionBuilderBefore(self.builder, end);
+                LLVMSetCurrentDebugLocation2(self.builder, one.place);
+                let mut used = [phi];
+                let (kind, name) = (self.usage_type, c"".as_ptr());
+                LLVMBuildCall2(self.builder, kind, self.usage, used.as_mut_ptr(), 1, name);
+            }
         }
     }
 

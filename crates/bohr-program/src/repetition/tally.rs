@@ -135,7 +135,8 @@ pub fn tallies(
 
 fn tally(region: &Region<'_>, repetition: &Repetition) -> Tally {
     let variables = repetition.variables.iter();
-    let variable = variables.filter_map(|one| variable(region, one)).next();
+    let mut variables = variables.filter_map(|one| variable(region, one));
+    let variable = variables.next().filter(|_| !ends_in_call(region));
     variable.unwrap_or_else(|| match can_stop(region) {
         true => Tally::Counter,
         false => Tally::Nothing,
@@ -156,6 +157,13 @@ fn variable(region: &Region<'_>, induction: &Induction) -> Option<Tally> {
         start,
         step,
     })
+}
+
+/// Whether an iteration ends with a call that may be left in two ways: then there is no
+/// place behind the call, and in the loop, at which the variable could be kept for it.
+fn ends_in_call(region: &Region<'_>) -> bool {
+    let mut latches = region.shape.latches.iter();
+    latches.any(|&latch| region.body.terminator(latch).operation.call().is_some())
 }
 
 /// Whether an iteration may touch memory or call: whoever only computes goes on.
