@@ -2,8 +2,9 @@
 //! them in the good run, the likeliest to matter first.
 
 use super::Passing;
-use bohr_event::{EventKind, Operation};
+use bohr_event::{EventKind, Operation, PlaceNumber, ThreadIndex};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// A variable of which a failing state differs from a good one, by where it is in
 /// the good run.
@@ -91,7 +92,10 @@ impl Passing<'_> {
     }
 
     /// The same, those first from which the fewest dependences lead to the aligned
-    /// point; those from which none does come last. `distance` tells how many.
+    /// point; those from which none does come last. `distance` tells how many. Of what a
+    /// thread has done again and again in one place, as often as it has looked whether
+    /// there is something to do, each time counts as one dependence more than the time
+    /// that is nearer: otherwise nothing else would have its turn.
     #[must_use]
     pub fn by_dependence(
         &self,
@@ -99,10 +103,21 @@ impl Passing<'_> {
         distance: impl Fn(usize) -> Option<u32>,
     ) -> Vec<Ranked> {
         let mut ranked = self.by_time(places);
-        ranked.sort_by_key(|access| {
-            let distance = distance(access.event).unwrap_or(u32::MAX);
-            (distance, Reverse(access.event))
-        });
+        let mut keyed: Vec<(u32, Ranked)> = ranked
+            .drain(..)
+            .map(|access| (distance(access.event).unwrap_or(u32::MAX), access))
+            .collect();
+        keyed.sort_by_key(|(distance, access)| (*distance, Reverse(access.event)));
+        let mut times: HashMap<(ThreadIndex, PlaceNumber, usize), u32> = HashMap::new();
+        for (distance, access) in &mut keyed {
+            let step = &self.steps[access.event];
+            let place = (step.thread, step.operation.place, access.variable);
+            let again = times.entry(place).or_default();
+            *distance = distance.saturating_add(*again);
+            *again = again.saturating_add(1);
+        }
+        keyed.sort_by_key(|(distance, _)| *distance);
+        ranked.extend(keyed.into_iter().map(|(_, access)| access));
         for (rank, access) in (1..).zip(&mut ranked) {
             access.rank = rank;
         }
@@ -113,8 +128,39 @@ impl Passing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::{EventKind, PlaceNumber};
+    use bohr_event::control::Step;
     use proptest::prelude::*;
+
+    /// A thread looks three times before another one writes, all of it as near.
+    #[test]
+    fn what_is_done_again_and_again_lets_others_have_their_turn() {
+        let step = |thread: u32, kind: EventKind, place: u64| Step {
+            thread: ThreadIndex(thread),
+            operation: Operation::plain(kind, 4, 100, PlaceNumber(place)),
+        };
+        let steps = [
+            step(2, EventKind::Write, 9),
+            step(1, EventKind::Read, 5),
+            step(1, EventKind::Read, 5),
+            step(1, EventKind::Read, 5),
+        ];
+        let passing = Passing {
+            steps: &steps,
+            threads: &[],
+            aligned: steps.len(),
+        };
+        let places = Places::new(&[Critical {
+            address: 100,
+            size: 4,
+        }]);
+        let order = |distance: &dyn Fn(usize) -> Option<u32>| -> Vec<usize> {
+            let ranked = passing.by_dependence(&places, distance);
+            ranked.iter().map(|access| access.event).collect()
+        };
+        assert_eq!(order(&|_| Some(1)), [3, 0, 2, 1]);
+        // What nothing leads from stays last, however often the others come.
+        assert_eq!(order(&|event| (event > 0).then_some(1)), [3, 2, 1, 0]);
+    }
 
     proptest! {
         #[test]

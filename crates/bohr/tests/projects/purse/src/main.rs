@@ -1,3 +1,5 @@
+//! Two threads take from one purse.
+
 use purse::Purse;
 use std::sync::Arc;
 use std::thread;
