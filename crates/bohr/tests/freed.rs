@@ -64,3 +64,20 @@ fn so_does_a_double_free_in_a_program_that_bohr_did_not_build() {
     let words = ["hunt", "--json", "--", "./program", "again"];
     tells_both(&folder.bohr(&words).expect(1).json(), "double-free");
 }
+
+#[test]
+fn who_frees_again_is_not_who_had_freed() {
+    let folder = Folder::empty();
+    folder.build("freed_twice", &[]);
+    for seed in 0..8 {
+        let seed = seed.to_string();
+        let words = ["hunt", "--json", "--seed", &seed, "--", "./program"];
+        let found = folder.bohr(&words).expect(1).json();
+        let who = |doing: &str| {
+            let mut lines = found["stacks"].as_array().expect("stacks").iter();
+            let line = lines.find(|line| line["doing"] == doing);
+            line.unwrap_or_else(|| panic!("{doing}: {found}"))["thread"].clone()
+        };
+        assert_ne!(who("failed"), who("had freed the block"), "{found}");
+    }
+}

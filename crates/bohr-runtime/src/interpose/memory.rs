@@ -60,11 +60,11 @@ fn give_back(block: *mut c_void, place: u64) {
     }
     let usable = heap::usable(block as usize);
     note(EventKind::Free, block as usize, usable, place);
-    if control::is_on() {
-        probe::freed(block as usize, usable);
-    }
-    if let Err(misuse) = heap::release(block as usize) {
-        refuse(misuse, block as usize, place);
+    match heap::release(block as usize) {
+        // Who frees it again is not who freed it, even if both meant to at once.
+        Err(misuse) => refuse(misuse, block as usize, place),
+        Ok(()) if control::is_on() => probe::freed(block as usize, usable),
+        Ok(()) => {}
     }
 }
 
