@@ -1,10 +1,12 @@
 //! All that is found out about a failure.
 
+use crate::chance::{Chance, chances};
 use crate::circle::{Link, circle};
 use crate::culprit::{Culprit, overlap};
 use crate::experiment::Experimenter;
 use crate::lifetime::{Lifetime, lifetime};
 use crate::lock_order::{LockCycle, LockOrders};
+use crate::misdirected::{Misdirected, misdirected};
 use crate::moment::Moment;
 use crate::notification::{Unheard, unheard};
 use crate::order::{Order, absentees, orders};
@@ -29,6 +31,10 @@ pub struct Explanation {
     pub lifetime: Option<Lifetime>,
     /// Notifications that the threads which wait at its end missed.
     pub unheard: Vec<Unheard>,
+    /// Signals that woke others than threads which wait at its end and should go on.
+    pub misdirected: Vec<Misdirected>,
+    /// Waits that had to end by chance.
+    pub chances: Vec<Chance>,
     /// The preemptions that it takes.
     pub windows: Vec<Window>,
     /// Earlier preemptions, which were not looked at: the run has too many.
@@ -56,6 +62,7 @@ pub fn explain<E: Experimenter>(
     locks: LockOrders,
     experimenter: &mut E,
 ) -> Result<Explanation, E::Error> {
+    let chances = chances(&run, experimenter)?;
     let (windows, unexamined) = windows(&run, experimenter)?;
     let mut found = Vec::new();
     if windows.is_empty() {
@@ -67,13 +74,16 @@ pub fn explain<E: Experimenter>(
     if let Some(closed) = locks.closed.filter(|_| circle.is_empty()) {
         circle = closed.as_circle(&run);
     }
+    let (unheard, misdirected) = match circle.is_empty() {
+        true => (unheard(&run, states), misdirected(&run, states)),
+        false => Default::default(),
+    };
     let mut races = races(&run.steps);
     mark_needed(&mut races, &run, &windows, &found, &circle);
     Ok(Explanation {
-        unheard: match circle.is_empty() {
-            true => unheard(&run, states),
-            false => Vec::new(),
-        },
+        misdirected,
+        chances,
+        unheard,
         lifetime: failure.and_then(|failure| lifetime(&run, failure)),
         windows,
         unexamined,
@@ -168,15 +178,50 @@ impl Explanation {
     }
 
     /// The preemptions that nothing else tells better: where threads wait for each
-    /// other in a circle, an interruption that is about locks is how they came there;
+    /// other in a circle, or for a signal that woke somebody else, an interruption that is
+    /// about locks is how they came there;
     /// and one that only lets another thread come first is part of what happens to that.
     pub fn telling_windows(&self) -> impl Iterator<Item = &Window> {
         let by_locks = |window: &Window| window.culprit.as_ref().is_none_or(|it| it.by_locks);
-        let told = !self.circle.is_empty();
+        let told = !(self.circle.is_empty() && self.misdirected.is_empty());
         let windows = self.windows.iter();
         let windows = windows.filter(move |window| !(told && by_locks(window)));
         let windows = windows.filter(|window| !leads_into(&self.circle, window));
+        let windows =
+            windows.filter(|window| !self.is_about_unseen(window.accesses().into_iter().flatten()));
         windows.filter(|window| !self.is_part_of_another(window))
+    }
+
+    /// The orders that nothing else tells better, likewise.
+    pub fn telling_orders(&self) -> impl Iterator<Item = &Order> {
+        let told = !self.misdirected.is_empty();
+        let about_data = |order: &Order| {
+            let both = [&order.first, &order.second];
+            both.iter().all(|moment| moment.operation.kind.is_access())
+        };
+        let orders = self.orders.iter();
+        let orders = orders.filter(move |order| !told || about_data(order));
+        orders.filter(|order| !self.is_about_unseen(order.named()))
+    }
+
+    /// The notifications that were missed, but for those of conditions of which the last
+    /// signal woke the wrong thread: who came too late for that need not have.
+    pub fn telling_unheard(&self) -> impl Iterator<Item = &Unheard> {
+        let object = |moment: &Moment| moment.operation.object;
+        self.unheard.iter().filter(move |unheard| {
+            let mut signals = self.misdirected.iter();
+            signals.all(|signal| object(&signal.signalled) != object(&unheard.notified))
+        })
+    }
+
+    /// Whether some of these moments are about what a waiting thread would have seen, had
+    /// the signal for that woken it.
+    fn is_about_unseen<'m>(&self, mut moments: impl Iterator<Item = &'m Moment>) -> bool {
+        moments.any(|moment| {
+            let signals = self.misdirected.iter();
+            let mut unseen = signals.filter_map(|signal| signal.written.as_ref());
+            unseen.any(|written| overlap(&moment.operation, &written.operation))
+        })
     }
 
     /// Whether a window is nothing but the first two accesses of another one.
@@ -204,15 +249,22 @@ impl Explanation {
             let allocated = lifetime.allocated.iter();
             allocated.chain([&lifetime.freed, &lifetime.used])
         });
-        let unheard = self.unheard.iter();
+        let unheard = self.telling_unheard();
         let unheard = unheard.flat_map(|unheard| [&unheard.notified, &unheard.waits]);
+        let misdirected = self.misdirected.iter().flat_map(|signal| {
+            let ends = [&signal.signalled, &signal.woken, &signal.waits];
+            ends.into_iter().chain(&signal.written)
+        });
+        let chances = self.chances.iter().map(|chance| &chance.ended);
         let windows = self.telling_windows().flat_map(Window::named);
-        let orders = self.orders.iter().flat_map(Order::named);
+        let orders = self.telling_orders().flat_map(Order::named);
         let stale = self.stale.iter();
         let stale = stale.flat_map(|stale| [&stale.store, &stale.read]);
         circle
             .chain(lifetime)
             .chain(unheard)
+            .chain(misdirected)
+            .chain(chances)
             .chain(windows)
             .chain(orders)
             .chain(self.unordered.iter().flatten())

@@ -6,13 +6,15 @@
 //! the first moment at which it does harm and the moment from which on it does
 //! none: the piece of code that should have been one step. Where nobody is
 //! preempted, [`orders`](order::orders) finds the two moments that came in the
-//! wrong order. Both need somebody who can run the program, an [`Experimenter`].
-//! [`races`](race::races), [`circle`], [`lifetime`] and [`unheard`] need the
-//! events of the failing run, and what the runtime saw at its end;
+//! wrong order, and [`chances`] the waits that had to end by chance. These need somebody
+//! who can run the program, an [`Experimenter`]. [`races`](race::races), [`circle`],
+//! [`lifetime`], [`unheard`] and [`misdirected`] need the events of the failing run, and
+//! what the runtime saw at its end;
 //! [`lock_cycles`](lock_order::lock_cycles) those of any run.
 
 #![forbid(unsafe_code)]
 
+mod chance;
 mod circle;
 mod culprit;
 mod directory;
@@ -22,6 +24,7 @@ mod globals;
 mod happens_before;
 mod lifetime;
 pub mod lock_order;
+mod misdirected;
 mod moment;
 mod notification;
 mod objects;
@@ -32,6 +35,7 @@ mod stale;
 mod toy;
 pub mod window;
 
+pub use chance::{Chance, chances};
 pub use circle::{Link, circle};
 pub use culprit::Culprit;
 pub use experiment::{Experimenter, Importance, Observation};
@@ -39,6 +43,7 @@ pub use explanation::{Explanation, explain, explain_race};
 pub use globals::Globals;
 pub use lifetime::{Lifetime, lifetime};
 pub use lock_order::{LockCycle, LockOrders, LockStep, Taking, lock_cycles};
+pub use misdirected::{Misdirected, misdirected};
 pub use moment::Moment;
 pub use notification::{Unheard, unheard};
 pub use objects::{ObjectName, Objects};

@@ -1,7 +1,7 @@
 //! What it takes to fail: a sentence, and the moments that it names.
 
 use crate::told::{Teller, Told};
-use bohr_explain::{Lifetime, Link, Moment, Order, Stale, Unheard, Window};
+use bohr_explain::{Chance, Lifetime, Link, Misdirected, Moment, Order, Stale, Unheard, Window};
 use serde::Serialize;
 
 /// Which way things went wrong.
@@ -14,6 +14,12 @@ pub enum FindingKind {
     Lifetime,
     /// A wake-up that came before the wait.
     MissedNotification,
+    /// A wake-up of one thread while another one should have gone on.
+    WrongWakeup,
+    /// A wait that ends without a signal.
+    SpuriousWake,
+    /// A wait of which the time is over.
+    TimeOut,
     /// Another thread in between what should have been one step.
     Atomicity,
     /// Two moments in the wrong order.
@@ -136,6 +142,78 @@ impl Finding {
             remedy:
                 "set a flag under the lock before notifying, and wait in a loop that looks at it"
                     .to_string(),
+        }
+    }
+
+    /// A wake-up of one thread while another one should have gone on.
+    #[must_use]
+    pub fn of_misdirected(signal: &Misdirected, teller: &mut dyn Teller) -> Finding {
+        let signalled = teller.tell(&signal.signalled);
+        let woken = teller.tell(&signal.woken);
+        let waits = teller.tell(&signal.waits);
+        let written = signal.written.as_ref().map(|moment| teller.tell(moment));
+        let unseen = match &written {
+            Some(written) => format!(
+                "\n    and has not seen that {} {}",
+                written.who(),
+                written.act()
+            ),
+            None => String::new(),
+        };
+        Finding {
+            kind: FindingKind::WrongWakeup,
+            variable: Some(signalled.object.clone()),
+            sentence: format!(
+                "{} {}, which wakes {} at {},\n    while {} keeps waiting for that at {}{unseen}",
+                signalled.who(),
+                signalled.act(),
+                woken.who(),
+                woken.place(),
+                waits.who(),
+                waits.place()
+            ),
+            remedy: format!(
+                "wake all at {}, or give those who wait for different things a condition each",
+                signalled.place()
+            ),
+            moments: [signalled, woken, waits]
+                .into_iter()
+                .chain(written)
+                .collect(),
+        }
+    }
+
+    /// A wait that had to end by chance.
+    #[must_use]
+    pub fn of_chance(chance: &Chance, teller: &mut dyn Teller) -> Finding {
+        let ended = teller.tell(&chance.ended);
+        let (who, place) = (ended.who(), ended.place());
+        let (kind, sentence, remedy) = match chance.expired {
+            true => (
+                FindingKind::TimeOut,
+                format!(
+                    "the time of {who} to wait for {} at {place} is over",
+                    ended.object
+                ),
+                format!(
+                    "count on the time at {place} being over before what is waited for has come"
+                ),
+            ),
+            false => (
+                FindingKind::SpuriousWake,
+                format!(
+                    "the wait of {who} for {} at {place} ends without a signal",
+                    ended.object
+                ),
+                format!("wait at {place} in a loop that looks at what is waited for"),
+            ),
+        };
+        Finding {
+            kind,
+            variable: Some(ended.object.clone()),
+            sentence,
+            remedy,
+            moments: vec![ended],
         }
     }
 

@@ -12,7 +12,7 @@ const SCHEMA: &str =
 
 /// Every rule with its name and what it says; that of what is told beside the bug is of
 /// no finding.
-const RULES: [(Option<FindingKind>, &str, &str); 8] = [
+const RULES: [(Option<FindingKind>, &str, &str); 11] = [
     (
         Some(FindingKind::Deadlock),
         "deadlock",
@@ -27,6 +27,21 @@ const RULES: [(Option<FindingKind>, &str, &str); 8] = [
         Some(FindingKind::MissedNotification),
         "missed-notification",
         "A thread is woken before it waits.",
+    ),
+    (
+        Some(FindingKind::WrongWakeup),
+        "wrong-wakeup",
+        "A signal wakes one thread while another one should have gone on.",
+    ),
+    (
+        Some(FindingKind::SpuriousWake),
+        "spurious-wake",
+        "A wait ends without a signal.",
+    ),
+    (
+        Some(FindingKind::TimeOut),
+        "time-out",
+        "The time of a wait is over.",
     ),
     (
         Some(FindingKind::Atomicity),

@@ -207,15 +207,19 @@ fn findings(explanation: &Explanation, teller: &mut dyn Teller) -> Vec<Finding> 
     }
     let lifetime = explanation.lifetime.iter();
     found.extend(lifetime.map(|lifetime| Finding::of_lifetime(lifetime, teller)));
+    let chances = explanation.chances.iter();
+    found.extend(chances.map(|chance| Finding::of_chance(chance, teller)));
+    let misdirected = explanation.misdirected.iter();
+    found.extend(misdirected.map(|signal| Finding::of_misdirected(signal, teller)));
     let windows = explanation.telling_windows();
     found.extend(windows.map(|window| Finding::of_window(window, teller)));
-    let orders = explanation.orders.iter();
+    let orders = explanation.telling_orders();
     found.extend(orders.map(|order| Finding::of_order(order, teller)));
     let stale = explanation.stale.iter();
     found.extend(stale.map(|stale| Finding::of_stale(stale, teller)));
     let unordered = explanation.unordered.iter();
     found.extend(unordered.map(|pair| Finding::of_race(pair, teller)));
-    let unheard = explanation.unheard.iter();
+    let unheard = explanation.telling_unheard();
     found.extend(unheard.map(|unheard| Finding::of_unheard(unheard, teller)));
     found
 }

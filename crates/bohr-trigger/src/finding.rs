@@ -30,16 +30,22 @@ fn findings(all: &Explanation) -> impl Iterator<Item = Explanation> {
     if let Some(lifetime) = &all.lifetime {
         add(&|part| part.lifetime = Some(lifetime.clone()));
     }
+    for chance in &all.chances {
+        add(&|part| part.chances = vec![chance.clone()]);
+    }
+    for signal in &all.misdirected {
+        add(&|part| part.misdirected = vec![signal.clone()]);
+    }
     for window in &all.windows {
         add(&|part| part.windows = vec![window.clone()]);
     }
-    for order in &all.orders {
+    for order in all.telling_orders() {
         add(&|part| part.orders = vec![order.clone()]);
     }
     for pair in &all.unordered {
         add(&|part| part.unordered = vec![pair.clone()]);
     }
-    for unheard in &all.unheard {
+    for unheard in all.telling_unheard() {
         add(&|part| part.unheard = vec![unheard.clone()]);
     }
     for race in &all.races {

@@ -228,8 +228,36 @@ fn sarif_has_the_races_beside_the_verdict() {
 #[test]
 fn a_signal_that_wakes_another_was_not_missed() {
     let found = found_of("wrong_waiter", &[]);
-    let missed = found.iter().find(|(kind, _)| kind == "missed-notification");
-    assert_eq!(missed, None, "{found:?}");
+    let kinds: Vec<&str> = found.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["wrong-wakeup"], "{found:?}");
+    assert_eq!(found[0].1, ["changed", "things"], "{found:?}");
+}
+
+#[test]
+fn one_signal_for_all_who_have_to_end_is_told() {
+    let found = found_of("stopped_once", &[]);
+    let names = ["changed", "stopping"].map(str::to_string).to_vec();
+    assert_eq!(found, [("wrong-wakeup".to_string(), names)]);
+}
+
+#[test]
+fn waits_that_end_by_chance_are_told() {
+    for (option, way, kind) in [
+        ("--spurious-wakes", "once", "spurious-wake"),
+        ("--early-timeouts", "timed", "time-out"),
+    ] {
+        let folder = Folder::empty();
+        folder.build("hasty_waits", &[]);
+        let words = ["hunt", option, "--", "./program", way];
+        folder.bohr(&words).expect(1);
+        let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+        let told = told.expect(0).json();
+        let finding = &told["findings"][0];
+        assert_eq!(finding["kind"], json!(kind), "{told}");
+        assert_eq!(finding["variable"], json!("changed"), "{told}");
+        let place = marker("hasty_waits", way);
+        assert!(ends_with(&finding["moments"][0], &place), "{told}");
+    }
 }
 
 #[test]
