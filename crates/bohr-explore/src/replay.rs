@@ -129,12 +129,20 @@ fn event_hash(trace: &[Step]) -> u64 {
     u64::from_le_bytes(bytes.as_bytes()[..8].try_into().unwrap_or_default())
 }
 
-/// The lines before a Rust backtrace say more than those in it.
+/// What the report of a sanitizer has in its first line.
+const REPORT: [&str; 2] = ["ERROR: ", "Sanitizer: "];
+
+/// The lines before a Rust backtrace say more than those in it, and the first ones of a
+/// sanitizer's report more than its last.
 fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let said = text.lines().take_while(|line| *line != "stack backtrace:");
     let lines: Vec<&str> = said.collect();
-    lines[lines.len().saturating_sub(PRINTED.1)..].join("\n")
+    let begins = |line: &&str| REPORT.iter().all(|part| line.contains(part));
+    let report = lines.iter().rposition(begins);
+    let first = report.unwrap_or(lines.len().saturating_sub(PRINTED.1));
+    let shown = lines[first..].iter().take(PRINTED.1);
+    shown.copied().collect::<Vec<_>>().join("\n")
 }
 
 /// Replays the bug `times` times; each in a fresh process if `fresh`. `show` is
@@ -312,5 +320,32 @@ fn compare(report: &Ran, bug: &Bug, atlas: &mut Atlas) -> Reproduction {
             expected: bug.failing_event(),
             found: report.events,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_lines;
+
+    #[test]
+    fn a_report_is_shown_from_its_beginning() {
+        let legend = "  Shadow byte legend\n".repeat(20);
+        let error = "==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1";
+        let output = format!("begins\n{error}\nWRITE of size 4\n{legend}");
+        let shown = last_lines(output.as_bytes());
+        let mut lines = shown.lines();
+        assert_eq!(lines.next(), Some(error));
+        assert_eq!(lines.next(), Some("WRITE of size 4"));
+        assert_eq!(lines.count(), super::PRINTED.1 - 2);
+    }
+
+    #[test]
+    fn what_was_said_last_is_shown_before_a_backtrace() {
+        let said: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        let output = format!("{}\nstack backtrace:\n0: main", said.join("\n"));
+        assert_eq!(
+            last_lines(output.as_bytes()),
+            said[20 - super::PRINTED.1..].join("\n")
+        );
     }
 }

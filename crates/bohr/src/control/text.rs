@@ -17,7 +17,10 @@ const SHOWN_THREADS: usize = 12;
 /// What failed and where each thread was.
 pub fn describe_bug(bug: &Bug) -> String {
     let mut text = describe(&bug.signature, &bug.message, &bug.threads);
-    if !bug.printed.trim().is_empty() && !bug.printed.contains(bug.message.trim()) {
+    // What a sanitizer reports is more than its first line, which is the message.
+    let says_more =
+        bug.signature.kind == FailureKind::Sanitizer || !bug.printed.contains(bug.message.trim());
+    if !bug.printed.trim().is_empty() && says_more {
         text.push_str("\n  it printed:");
         for line in bug.printed.lines() {
             let _ = write!(text, "\n      {line}");
