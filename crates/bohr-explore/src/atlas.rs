@@ -281,9 +281,16 @@ impl Atlas {
 /// static may have none, and their names are no mangled types: `h` is not `unsigned char`.
 fn demangled(name: String) -> String {
     let symbol = name.split('.').next().unwrap_or(&name);
-    match symbol.starts_with('_') {
-        true => addr2line::demangle_auto(symbol.into(), None).into_owned(),
-        false => name,
+    if !symbol.starts_with('_') {
+        return name;
+    }
+    let written = |symbol: &str| addr2line::demangle_auto(symbol.into(), None).into_owned();
+    let short = written(symbol);
+    let whole = written(&name);
+    // What follows a point is the compiler's, but for paths in Rust's names of types.
+    match short == symbol && whole != name {
+        true => whole,
+        false => short,
     }
 }
 
@@ -381,4 +388,25 @@ fn spots_of_code(tables: &CodeTables, offset: u64) -> Vec<Spot> {
         last.line = Some(format!("{}+{offset:#x}", tables.name));
     }
     spots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demangled;
+
+    #[test]
+    fn names_are_told_as_they_were_written() {
+        for (symbol, name) in [
+            ("h", "h"),
+            ("counter.3", "counter.3"),
+            ("_ZL5countv", "count()"),
+            ("_ZL5countv.isra.0", "count()"),
+            (
+                "_ZN4core3ptr48drop_in_place$LT$alloc..boxed..Box$LT$u8$GT$$GT$17h0123456789abcdefE",
+                "core::ptr::drop_in_place<alloc::boxed::Box<u8>>",
+            ),
+        ] {
+            assert_eq!(demangled(symbol.to_string()), name);
+        }
+    }
 }

@@ -20,7 +20,7 @@ const CARRIERS: [&str; 13] = [
     "core::panicking",
     "std::panicking",
     "std::rt::",
-    "__rustc::rust_",
+    "__rustc::",
     "rust_begin_unwind",
     "rust_panic",
     "std::sys::backtrace",
@@ -435,5 +435,20 @@ fn line(
         thread: name(state.thread),
         doing,
         stack: stack(&state.frames, state.operation.place, atlas),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spot, is_library};
+
+    #[test]
+    fn what_the_compiler_of_rust_puts_between_is_no_code_of_the_author() {
+        let spot = |function: &str| Spot {
+            function: Some(function.to_string()),
+            line: Some("program+0x26c47".to_string()),
+        };
+        assert!(is_library(&spot("__rustc::__rust_dealloc")));
+        assert!(!is_library(&spot("dealloc")));
     }
 }
