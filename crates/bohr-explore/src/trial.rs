@@ -10,7 +10,7 @@ use crate::server::{Server, Voice};
 use crate::subject::Subject;
 use crate::verdict::judge_against;
 use bohr_event::control::{
-    Detailing, Failure, Job, Limits, Notice, Omissions, Outcome, Passes, Recorded, Step,
+    Detailing, Failure, Job, Limits, Notice, Omissions, Outcome, Passes, Probes, Recorded, Step,
     ThreadState,
 };
 use bohr_event::{PlaceNumber, Schedule, ThreadIndex, ThreadPath};
@@ -362,6 +362,32 @@ impl<'a> Trials<'a> {
             true => report.into_detail().standing,
             false => Vec::new(),
         })
+    }
+
+    /// The stack at an event of a run along `schedule`, innermost frame first: also where
+    /// none can be stopped, before the first other thread is created. Empty if the run
+    /// does not come so far.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn stack_at(
+        &mut self,
+        schedule: Schedule<PlaceNumber>,
+        event: u64,
+        seed: u64,
+    ) -> Result<Vec<PlaceNumber>, ExploreError> {
+        let job = Job {
+            details: Detailing::Always,
+            trace: Detailing::Always,
+            probes: Probes {
+                events: vec![event],
+                block: None,
+            },
+            ..self.job(&Plan::replay(schedule), seed)
+        };
+        let seen = self.once(job)?.into_detail().probed.events;
+        let first = seen.into_iter().next();
+        Ok(first.map_or_else(Vec::new, |sighting| sighting.frames))
     }
 
     /// What is left out of the runs.

@@ -81,3 +81,35 @@ fn who_frees_again_is_not_who_had_freed() {
         assert_ne!(who("failed"), who("had freed the block"), "{found}");
     }
 }
+
+#[test]
+fn what_a_library_allocates_and_frees_is_told_at_the_lines_of_the_author() {
+    let folder = Folder::empty();
+    let source = controlled::file("shared_row.cpp");
+    let source = source.to_str().expect("a plain path");
+    let words = [
+        "c++",
+        "-std=c++20",
+        "-g",
+        "-O0",
+        "-pthread",
+        "-o",
+        "program",
+        source,
+    ];
+    folder.bohr(&words).expect(0);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let finding = &told["findings"][0];
+    assert_eq!(finding["kind"], "lifetime", "{told}");
+    let text = controlled::read_file("shared_row.cpp");
+    for (moment, name) in [(0, "used"), (1, "freed"), (2, "made")] {
+        let number = text
+            .lines()
+            .position(|line| line.contains(&format!("marker: {name}")));
+        let place = format!("shared_row.cpp:{}", 1 + number.expect("a marker"));
+        let line = finding["moments"][moment]["line"].as_str().expect("a line");
+        assert!(line.ends_with(&place), "{line} for {place}: {finding}");
+    }
+}

@@ -1,5 +1,5 @@
 //! The stack of a thread at any moment of a run: the run is made again up to that
-//! moment, and stopped there.
+//! moment, and stopped there; or it is made as a whole where it cannot be stopped.
 
 use crate::outcome::Failure;
 use bohr_event::control::{Failure as SeenFailure, Recorded, ThreadState};
@@ -42,9 +42,14 @@ impl Stacks {
                 let path = threads.get(state.thread.position());
                 path == Some(&moment.thread) && state.operation.place == moment.operation.place
             };
-            if let Some(state) = states.iter().find(own) {
-                stacks.0.insert(key, state.frames.clone());
-            }
+            let known = states.iter().find(own).map(|state| state.frames.clone());
+            let frames = match (known, found) {
+                (None, Some((run, event))) if states.is_empty() => {
+                    trials.stack_at(run.schedule.clone(), event as u64, seed)?
+                }
+                (known, _) => known.unwrap_or_default(),
+            };
+            stacks.0.insert(key, frames);
         }
         Ok(stacks)
     }

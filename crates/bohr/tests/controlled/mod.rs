@@ -144,7 +144,8 @@ fn source(name: &str) -> PathBuf {
     file(&format!("{name}.c"))
 }
 
-fn file(name: &str) -> PathBuf {
+/// Where a file among the programs of the tests is.
+pub fn file(name: &str) -> PathBuf {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlled/programs");
     programs.join(name)
 }
