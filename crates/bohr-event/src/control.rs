@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 
 /// Version of this conversation; both sides refuse any other.
-pub const CONTROL_VERSION: u32 = 9;
+pub const CONTROL_VERSION: u32 = 10;
 
 /// Name of the thread that failed in a run which was held for a debugger: that
 /// of a thread of the system has at most 15 bytes.

@@ -199,7 +199,7 @@ fn other_end(first: &RunReport, report: &RunReport) -> Option<Difference> {
         Outcome::Failed(failure) => format!("failed: {:?} {}", failure.kind, failure.message),
         Outcome::Stopped(_) => "was stopped".to_string(),
         Outcome::NoRoom => "had no room for its trace".to_string(),
-        Outcome::Broken(message) => message.clone(),
+        Outcome::Unsupported(message) | Outcome::Broken(message) => message.clone(),
     };
     let (expected, found) = (end(&first.outcome), end(&report.outcome));
     (expected != found).then_some((None, expected, found))

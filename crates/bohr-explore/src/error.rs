@@ -52,6 +52,9 @@ pub enum ExploreError {
         /// What it says.
         message: String,
     },
+    /// The program needs what bohr does not do.
+    #[error("bohr cannot control this program: {0}")]
+    Unsupported(String),
     /// The disk is full.
     #[error("there is no room for the trace of a run in {}", .0.display())]
     NoRoom(PathBuf),
@@ -103,6 +106,7 @@ impl ExploreError {
                 seed: report.seed,
                 message: message.clone(),
             }),
+            Outcome::Unsupported(what) => Err(ExploreError::Unsupported(what.clone())),
             Outcome::NoRoom => Err(ExploreError::NoRoom(std::env::temp_dir())),
             _ => Ok(()),
         }
@@ -124,6 +128,7 @@ impl Diagnosis for ExploreError {
                 Start(_) | EndedEarly(_) | TooSlow(_) | Store(_) | Interrupted,
             ) => Fault::Input,
             ExploreError::Server(Refused(_))
+            | ExploreError::Unsupported(_)
             | ExploreError::Storage(StorageError::Raw(RawError::Stranger | RawError::Nothing)) => {
                 Fault::Unsupported
             }

@@ -120,7 +120,9 @@ fn judge_for(
                 None => None,
             }
         }
-        Outcome::Stopped(_) | Outcome::NoRoom | Outcome::Broken(_) => None,
+        Outcome::Stopped(_) | Outcome::NoRoom | Outcome::Unsupported(_) | Outcome::Broken(_) => {
+            None
+        }
     }
 }
 

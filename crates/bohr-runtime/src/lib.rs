@@ -28,6 +28,7 @@ mod clock;
 mod control;
 mod descriptors;
 mod dispatch;
+mod early;
 mod elsewhere;
 mod engine;
 mod environment;

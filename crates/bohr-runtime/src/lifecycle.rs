@@ -1,7 +1,7 @@
 //! From the loading of the library to the program's `main`, and to its end.
 
 use crate::{
-    addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, engine::ENGINE,
+    addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, early, engine::ENGINE,
     environment, faults, hooks, notices, real::real, sanitizers, signals::alternate, system,
     template, thread::Thread, threads, verdict,
 };
@@ -116,6 +116,7 @@ unsafe extern "C-unwind" fn controlled_main(
     arguments: *mut *mut c_char,
     variables: *mut *mut c_char,
 ) -> i32 {
+    early::await_end();
     // SAFETY: the C library passes the program's own arrays.
     let (arguments, variables) = unsafe { environment::settle(count, arguments, variables) };
     STARTUP.arguments.set((count, arguments, variables));

@@ -103,6 +103,11 @@ pub fn no_room() -> ! {
     system::exit(CLOSED)
 }
 
+/// The run cannot go on: the program needs what bohr does not do.
+pub fn unsupported(reason: &str) -> ! {
+    close(Outcome::Unsupported(String::from(reason)))
+}
+
 /// The runtime made a mistake.
 pub fn broken(message: &str) -> ! {
     close(Outcome::Broken(String::from(message)))

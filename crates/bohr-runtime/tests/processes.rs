@@ -227,3 +227,21 @@ fn copies_are_uncontrolled() {
         }
     }
 }
+
+/// A thread that a static constructor has started is joined like any other.
+#[test]
+fn threads_from_before_main_can_be_joined() {
+    let program = Program::compile("early_threads.c");
+    for report in program.always_succeeds(5) {
+        let detail = report.report.detail.expect("asked for");
+        assert!(detail.notices.contains(&Notice::EarlyThread));
+    }
+    let mut template = program.start_with(&["endless"]);
+    for report in template.run(&job(&Plan::new(Rule::Random), 2)) {
+        assert!(
+            matches!(&report.outcome, Outcome::Unsupported(what) if what.contains("before `main`")),
+            "{:?}",
+            report.outcome
+        );
+    }
+}

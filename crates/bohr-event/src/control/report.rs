@@ -68,6 +68,9 @@ pub enum Outcome {
     NoRoom,
     /// The runtime made a mistake; a bug in bohr.
     Broken(String),
+    /// The program needs what bohr does not do, so nobody can tell how it would have
+    /// ended; what that is.
+    Unsupported(String),
 }
 
 /// What the runtime knows about a failure.
@@ -197,7 +200,10 @@ impl fmt::Display for Notice {
             Notice::SharedMemory => "the program shares memory with other processes",
             Notice::SharedStream => "a pipe or socket is shared by all runs",
             Notice::HiddenBlocking => "a library blocks where bohr cannot see it",
-            Notice::EarlyThread => "a thread was started before control began",
+            Notice::EarlyThread => {
+                "a thread was started before `main`: it is not under control, and what it has \
+                 not done by then it does not do in the runs"
+            }
             Notice::HiddenThread => "a library starts threads of its own, which run uncontrolled",
             Notice::SharedFile => "a file that was opened for writing is shared by all runs",
             Notice::Outlasting => {

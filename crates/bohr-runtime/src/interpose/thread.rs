@@ -3,7 +3,7 @@
 use super::{affinity, caller, interpose};
 use crate::{
     clock::CLOCK,
-    control,
+    control, early,
     engine::{ENGINE, operation},
     real::real,
     thread::{NOW, Start},
@@ -48,7 +48,10 @@ unsafe extern "C" {
 /// Joins by handle, with all that can be wrong about it.
 pub fn join(handle: libc::pthread_t, result: *mut *mut c_void, place: u64, deadline: u64) -> i32 {
     let Some(thread) = ENGINE.by_handle(handle) else {
-        return libc::ESRCH;
+        return match early::is_known(handle) {
+            true => early::join(handle, result, place, deadline == NOW),
+            false => libc::ESRCH,
+        };
     };
     if thread.detached.get() {
         return libc::EINVAL;
@@ -68,6 +71,26 @@ pub fn join(handle: libc::pthread_t, result: *mut *mut c_void, place: u64, deadl
     }
 }
 
+/// Detaches by handle, likewise.
+pub fn detach(handle: libc::pthread_t) -> i32 {
+    match ENGINE.by_handle(handle) {
+        None if early::is_known(handle) => early::detach(handle),
+        None => libc::ESRCH,
+        Some(thread) if thread.detached.get() => libc::EINVAL,
+        Some(thread) => {
+            threads::detach(thread);
+            0
+        }
+    }
+}
+
+/// A thread has been created where there is no control: yet, or in a child of a run.
+pub fn created_early(handle: libc::pthread_t) {
+    if control::is_watching() {
+        early::note(handle);
+    }
+}
+
 interpose! {
     fn pthread_create(
         handle: *mut libc::pthread_t,
@@ -82,8 +105,14 @@ interpose! {
                 Start,
                 *mut c_void,
             ) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { create(handle, attributes, start, argument) };
+            // SAFETY: passes on what the program passed, which wants the handle there.
+            return unsafe {
+                let error = create(handle, attributes, start, argument);
+                if error == 0 {
+                    created_early(*handle);
+                }
+                error
+            };
         }
         let place = caller();
         // SAFETY: the program's attributes.
@@ -100,6 +129,7 @@ interpose! {
 
     fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void) -> i32 {
         if !control::is_on() {
+            early::forget(handle);
             let join = real!(fn pthread_join(libc::pthread_t, *mut *mut c_void) -> i32);
             // SAFETY: passes on what the program passed.
             return unsafe { join(handle, result) };
@@ -187,18 +217,12 @@ interpose! {
 
     fn pthread_detach(handle: libc::pthread_t) -> i32 {
         if !control::is_on() {
+            early::forget(handle);
             let detach = real!(fn pthread_detach(libc::pthread_t) -> i32);
             // SAFETY: passes on what the program passed.
             return unsafe { detach(handle) };
         }
-        match ENGINE.by_handle(handle) {
-            None => libc::ESRCH,
-            Some(thread) if thread.detached.get() => libc::EINVAL,
-            Some(thread) => {
-                threads::detach(thread);
-                0
-            }
-        }
+        detach(handle)
     }
 
     fn pthread_exit(value: *mut c_void) -> ! {

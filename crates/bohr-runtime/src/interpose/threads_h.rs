@@ -4,7 +4,7 @@
 use super::{caller, cancel, condition, interpose, keys, mutex, once, thread, time};
 use crate::{
     clock::{CLOCK, timespec},
-    control,
+    control, early,
     engine::{ENGINE, operation},
     real::real,
     thread::Start,
@@ -40,8 +40,14 @@ interpose! {
     fn thrd_create(handle: *mut libc::pthread_t, start: ThreadStart, argument: *mut c_void) -> i32 {
         if !control::is_on() {
             let create = real!(fn thrd_create(*mut libc::pthread_t, ThreadStart, *mut c_void) -> i32);
-            // SAFETY: passes on what the program passed.
-            return unsafe { create(handle, start, argument) };
+            // SAFETY: passes on what the program passed, which wants the handle there.
+            return unsafe {
+                let answer = create(handle, start, argument);
+                if answer == 0 {
+                    thread::created_early(*handle);
+                }
+                answer
+            };
         }
         // SAFETY: an int is returned in the lower half of the register that a
         // pointer is returned in, and `thrd_join` looks at no more.
@@ -58,6 +64,7 @@ interpose! {
 
     fn thrd_join(handle: libc::pthread_t, result: *mut i32) -> i32 {
         if !control::is_on() {
+            early::forget(handle);
             let join = real!(fn thrd_join(libc::pthread_t, *mut i32) -> i32);
             // SAFETY: passes on what the program passed.
             return unsafe { join(handle, result) };
@@ -82,17 +89,12 @@ interpose! {
 
     fn thrd_detach(handle: libc::pthread_t) -> i32 {
         if !control::is_on() {
+            early::forget(handle);
             let detach = real!(fn thrd_detach(libc::pthread_t) -> i32);
             // SAFETY: passes on what the program passed.
             return unsafe { detach(handle) };
         }
-        match ENGINE.by_handle(handle) {
-            Some(thread) => {
-                threads::detach(thread);
-                0
-            }
-            None => ERROR,
-        }
+        code(thread::detach(handle))
     }
 
     fn thrd_yield() {
