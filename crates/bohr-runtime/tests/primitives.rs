@@ -3,7 +3,7 @@
 
 use crate::harness;
 
-use bohr_event::control::Outcome;
+use bohr_event::{EventKind, control::Outcome};
 use bohr_schedule::Plan;
 use harness::{Program, job};
 
@@ -50,6 +50,20 @@ fn c11_threads() {
 #[test]
 fn the_cpp_standard_library() {
     Program::compile_with("standard.cpp", &["-std=c++20"]).always_succeeds(10);
+}
+
+/// Each execution of what is to be done once says that others may go on, also one that
+/// an exception ends: what it did is known to the next one.
+#[test]
+fn what_is_done_once_is_given_back_by_whoever_leaves_it() {
+    for report in Program::compile("once_throws.cpp").always_succeeds(10) {
+        let counted = |kind| {
+            let kinds = report.trace.iter().map(|event| event.operation.kind);
+            kinds.filter(|it| *it == kind).count()
+        };
+        let (taken, given) = (counted(EventKind::Acquire), counted(EventKind::Release));
+        assert!(taken >= 2 && taken == given, "{taken} taken, {given} given back");
+    }
 }
 
 #[test]

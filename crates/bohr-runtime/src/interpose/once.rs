@@ -43,15 +43,26 @@ struct Work {
 
 static WORK: CarrierOnly<Cell<Option<Work>>> = CarrierOnly::new(Cell::new(None));
 
-/// What the C library calls. It marks the work as done when this returns, so
-/// this is the last moment to say that others may go on.
+/// What the C library calls. It marks the work as done when this returns, and as still
+/// to be done when an exception or the end of the thread leaves it, so this is the last
+/// moment to say that others may go on.
 unsafe extern "C-unwind" fn work() {
     let Some(work) = WORK.take() else {
         return;
     };
+    let _end = End(work);
     // SAFETY: what the program passed.
     unsafe { (work.routine)() };
-    ENGINE.step(operation(EventKind::Release, work.address, work.place));
+}
+
+/// The end of the work, however it comes: whoever is at it next knows of it.
+struct End(Work);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let End(work) = self;
+        ENGINE.step(operation(EventKind::Release, work.address, work.place));
+    }
 }
 
 interpose! {
