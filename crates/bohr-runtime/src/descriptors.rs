@@ -1,7 +1,7 @@
 //! Files, pipes and sockets as the engine sees them: what may block, what is
 //! ready, and which of them only the program itself can make ready.
 
-use crate::{carrier::CarrierOnly, engine::ENGINE, notices, system, thread::Wait};
+use crate::{carrier::CarrierOnly, engine::ENGINE, neighbours, notices, system, thread::Wait};
 use alloc::vec::Vec;
 use bohr_event::{Stream, control::Notice};
 use core::{
@@ -201,7 +201,7 @@ pub fn wait_for_outside() -> bool {
                 !is_internal(descriptor) || notices::is_noted(Notice::Process)
             }
             Wait::Check(_) => true,
-            _ => false,
+            _ => neighbours::could_end(thread),
         };
     });
     if outside {

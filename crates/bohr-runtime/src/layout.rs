@@ -145,3 +145,13 @@ impl Semaphore {
 pub fn barrier_count(address: usize) -> u32 {
     read_word(address + 8)
 }
+
+/// Whether a `pthread_barrier_t` is for several processes.
+pub fn barrier_is_shared(address: usize) -> bool {
+    read_word(address + 12) != 0
+}
+
+/// Whether a `pthread_cond_t` is for several processes: bit 0 of its reference word.
+pub fn condition_is_shared(address: usize) -> bool {
+    read_word(address + 36) & 1 != 0
+}

@@ -44,6 +44,7 @@ mod interpose;
 mod layout;
 mod ledger;
 mod lifecycle;
+mod neighbours;
 mod notices;
 mod objects;
 mod obstacles;

@@ -120,6 +120,9 @@ pub struct Thread {
     pub left_at: Cell<(usize, bool)>,
     /// What it carries from its waker: the bit set of a futex, the turn of a barrier.
     pub token: Cell<u64>,
+    /// What a futex must not hold any more for its wait to end: where others could wake
+    /// it whom the engine does not see.
+    pub expects: Cell<Option<u32>>,
     /// When it began to wait: orders the waiters of one object.
     pub since: Cell<u64>,
     /// Alive, ended, gone.
@@ -212,6 +215,7 @@ impl Thread {
             woken: Cell::new(false),
             left_at: Cell::new((0, false)),
             token: Cell::new(0),
+            expects: Cell::new(None),
             since: Cell::new(0),
             life: Cell::new(Life::Alive),
             leaves: Cell::new(false),

@@ -89,13 +89,20 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         // Bit 0: somebody is at work on it.
         Wait::Once(address) => read_word(address) & 1 == 0,
         Wait::End(other) => ENGINE.thread(other).life.get() != Life::Alive,
-        Wait::Wake(_) => thread.woken.get(),
+        Wait::Wake(word) => thread.woken.get() || is_changed(thread, word),
         Wait::Signal(set) => signals::pending(thread) & set != 0,
         Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
         Wait::Held(address) => Mutex::at(address).can_be_given_back_by(thread.owner_number.get()),
         Wait::Timer(timer) => timers::has_expired(timer),
         Wait::Check(check) => crate::descriptors::check(check),
     }
+}
+
+/// Whether a futex holds something else than when the wait began, where somebody from
+/// outside could have changed it. Waits on futexes may end without a wake-up.
+fn is_changed(thread: &Thread, word: usize) -> bool {
+    let before = thread.expects.get();
+    before.is_some_and(|before| read_word(word) != before)
 }
 
 /// What the thread waits for, where that is the same for all who wait for it and
@@ -106,6 +113,7 @@ pub fn cause(thread: &Thread) -> Cause<Wait> {
     let is_disturbed = thread.deadline.get() != u64::MAX
         || thread.interrupted.get()
         || thread.woken.get()
+        || thread.expects.get().is_some()
         || thread.cancel.requested.get()
         || thread.signals.get() != 0;
     match wait {

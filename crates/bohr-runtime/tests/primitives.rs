@@ -62,7 +62,10 @@ fn what_is_done_once_is_given_back_by_whoever_leaves_it() {
             kinds.filter(|it| *it == kind).count()
         };
         let (taken, given) = (counted(EventKind::Acquire), counted(EventKind::Release));
-        assert!(taken >= 2 && taken == given, "{taken} taken, {given} given back");
+        assert!(
+            taken >= 2 && taken == given,
+            "{taken} taken, {given} given back"
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::harness;
 
+use bohr_event::FailureKind;
 use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Notice, Outcome, Output, Reply};
 use bohr_schedule::{Plan, Rule};
 use harness::{Program, Template, job};
@@ -243,5 +244,35 @@ fn threads_from_before_main_can_be_joined() {
             "{:?}",
             report.outcome
         );
+    }
+}
+
+/// Wake-ups go from threads of a run to those who are not under control, and back; what
+/// they wait for from each other is no deadlock.
+#[test]
+fn threads_and_those_outside_control_wake_each_other() {
+    let program = Program::compile("neighbours.c");
+    for way in ["semaphore", "condition", "barrier", "futex", "clone"] {
+        for rule in [Rule::Random, Rule::Sequential] {
+            let mut template = program.start_with(&[way]);
+            for report in template.run(&job(&Plan::new(rule), 5)) {
+                let ended = Outcome::Exited { code: 0 };
+                assert_eq!(report.outcome, ended, "{way}");
+            }
+        }
+    }
+}
+
+/// A child that has ended, or shares nothing that somebody waits for, saves nobody.
+#[test]
+fn a_deadlock_beside_children_is_one() {
+    let program = Program::compile("deadlock_beside.c");
+    for arguments in [&[][..], &["ended"]] {
+        let mut template = program.start_with(arguments);
+        for report in template.run(&job(&Plan::new(Rule::Random), 3)) {
+            let deadlock = matches!(&report.outcome, Outcome::Failed(failure)
+                if failure.kind == FailureKind::Deadlock);
+            assert!(deadlock, "{:?}", report.outcome);
+        }
     }
 }

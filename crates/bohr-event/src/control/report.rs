@@ -164,7 +164,7 @@ pub enum Notice {
     HiddenBlocking = 5,
     /// A thread ran before control began.
     EarlyThread = 6,
-    /// A library started a thread by ways that cannot be seen.
+    /// A thread was made by `clone`, past the C library.
     HiddenThread = 7,
     /// A file is open for writing across the fork point, so runs share its content.
     SharedFile = 8,
@@ -204,7 +204,9 @@ impl fmt::Display for Notice {
                 "a thread was started before `main`: it is not under control, and what it has \
                  not done by then it does not do in the runs"
             }
-            Notice::HiddenThread => "a library starts threads of its own, which run uncontrolled",
+            Notice::HiddenThread => {
+                "the program or a library makes threads by `clone`, which run uncontrolled"
+            }
             Notice::SharedFile => "a file that was opened for writing is shared by all runs",
             Notice::Outlasting => {
                 "the program writes files, or takes names or ports, that its other runs see: \

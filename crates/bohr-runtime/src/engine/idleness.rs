@@ -8,6 +8,7 @@
 
 use super::Engine;
 use crate::{
+    neighbours,
     spin::Turn,
     thread::{Thread, Wait},
     timers, verdict, waiting,
@@ -89,5 +90,5 @@ fn waits_for_others(thread: &Thread) -> bool {
         thread.wait.get(),
         Wait::Descriptor(..) | Wait::Check(_) | Wait::Signal(_)
     );
-    thread.deadline.get() == u64::MAX && !from_outside
+    thread.deadline.get() == u64::MAX && !from_outside && !neighbours::could_end(thread)
 }

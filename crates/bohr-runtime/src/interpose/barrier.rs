@@ -5,7 +5,8 @@ use super::{caller, condition, interpose};
 use crate::{
     control,
     engine::{ENGINE, operation},
-    layout::barrier_count,
+    layout::{barrier_count, barrier_is_shared},
+    neighbours,
     real::real,
     thread::Wait,
 };
@@ -23,6 +24,14 @@ interpose! {
         let place = caller();
         let object = barrier as usize;
         ENGINE.step(operation(EventKind::Arrive, object, place));
+        if control::is_dispatching() && neighbours::may_share(barrier_is_shared(object)) {
+            // Who has arrived stands in the object; the wait behind it comes to the engine.
+            let wait = real!(fn pthread_barrier_wait(Barrier) -> i32);
+            // SAFETY: passes on what the program passed.
+            let answer = unsafe { wait(barrier) };
+            ENGINE.step(operation(EventKind::Depart, object, place));
+            return answer;
+        }
         let here_before = condition::waiters(object).len() as u32;
         let depart = operation(EventKind::Depart, object, place);
         if here_before + 1 >= barrier_count(object) {

@@ -6,7 +6,8 @@ use crate::{
     clock::CLOCK,
     control,
     engine::{ENGINE, Woken, operation},
-    policy,
+    layout::condition_is_shared,
+    neighbours, policy,
     real::real,
     thread::{Thread, Wait},
     waiting::read_word,
@@ -47,6 +48,20 @@ pub fn wait(condition: usize, mutex: mutex::Raw, place: u64, deadline: u64) -> i
         (0, Woken::Expired) => libc::ETIMEDOUT,
         (error, _) => error,
     }
+}
+
+/// Whether somebody outside the run may wait on the condition, or signal it. Then who
+/// waits stands in the object, and the waits behind it come to the engine.
+fn has_neighbours(condition: Condition) -> bool {
+    control::is_dispatching() && neighbours::may_share(condition_is_shared(condition as usize))
+}
+
+/// Waits by the C library's own call. The mutex is given back and taken again in there.
+fn wait_as_it_is(mutex: mutex::Raw, place: u64, wait: impl FnOnce() -> i32) -> i32 {
+    ENGINE.step(operation(EventKind::Release, mutex as usize, place));
+    let answer = wait();
+    ENGINE.step(operation(EventKind::Acquire, mutex as usize, place));
+    answer
 }
 
 /// Those who wait on an object, the longest first.
@@ -95,7 +110,13 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { wait(condition, mutex) };
         }
-        wait(condition as usize, mutex, caller(), u64::MAX)
+        let place = caller();
+        if has_neighbours(condition) {
+            let wait = real!(fn pthread_cond_wait(Condition, mutex::Raw) -> i32);
+            // SAFETY: passes on what the program passed.
+            return wait_as_it_is(mutex, place, || unsafe { wait(condition, mutex) });
+        }
+        wait(condition as usize, mutex, place, u64::MAX)
     }
 
     fn pthread_cond_timedwait(
@@ -113,6 +134,15 @@ interpose! {
             return unsafe { wait(condition, mutex, time) };
         }
         let place = caller();
+        if has_neighbours(condition) {
+            let wait = real!(fn pthread_cond_timedwait(
+                Condition,
+                mutex::Raw,
+                *const libc::timespec,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return wait_as_it_is(mutex, place, || unsafe { wait(condition, mutex, time) });
+        }
         // SAFETY: the program passes a time.
         match CLOCK.valid_deadline(clock_of(condition), unsafe { &*time }) {
             Some(deadline) => wait(condition as usize, mutex, place, deadline),
@@ -137,6 +167,16 @@ interpose! {
             return unsafe { wait(condition, mutex, clock, time) };
         }
         let place = caller();
+        if has_neighbours(condition) {
+            let wait = real!(fn pthread_cond_clockwait(
+                Condition,
+                mutex::Raw,
+                libc::clockid_t,
+                *const libc::timespec,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return wait_as_it_is(mutex, place, || unsafe { wait(condition, mutex, clock, time) });
+        }
         // SAFETY: the program passes a time.
         match CLOCK.valid_deadline(clock, unsafe { &*time }) {
             Some(deadline) => wait(condition as usize, mutex, place, deadline),
@@ -151,7 +191,11 @@ interpose! {
             return unsafe { signal(condition) };
         }
         ENGINE.step(operation(EventKind::Signal, condition as usize, caller()));
-        wake(condition as usize, 1);
+        if wake(condition as usize, 1) == 0 && has_neighbours(condition) {
+            let signal = real!(fn pthread_cond_signal(Condition) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { signal(condition) };
+        }
         0
     }
 
@@ -163,6 +207,11 @@ interpose! {
         }
         ENGINE.step(operation(EventKind::Broadcast, condition as usize, caller()));
         wake(condition as usize, usize::MAX);
+        if has_neighbours(condition) {
+            let broadcast = real!(fn pthread_cond_broadcast(Condition) -> i32);
+            // SAFETY: passes on what the program passed.
+            return unsafe { broadcast(condition) };
+        }
         0
     }
 

@@ -7,7 +7,7 @@ use crate::{
     control,
     engine::{ENGINE, Woken, operation},
     interpose::{condition, mutex},
-    outlasting, system,
+    neighbours, outlasting, system,
     system_calls::{
         self,
         copies::{self, Wanted},
@@ -111,7 +111,11 @@ impl Futex {
         let waiting = operation(EventKind::Wait, self.word, self.place);
         let thread = ENGINE.current();
         thread.interruptible.set(Interruptible::Unrestarted);
+        if neighbours::may_share(self.is_shared()) {
+            thread.expects.set(Some(self.value));
+        }
         let woken = ENGINE.announce(waiting, Wait::Wake(self.word), mutex::expiry(deadline));
+        thread.expects.set(None);
         thread.interruptible.set(Interruptible::Never);
         match woken {
             Woken::Interrupted => -(libc::EINTR as isize),
@@ -130,13 +134,34 @@ impl Futex {
 
     fn wake(self, bits: u32) -> isize {
         self.announce_wake(self.word);
-        condition::wake_matching(self.word, self.value as usize, u64::from(bits)) as isize
+        self.wake_at(self.word, self.value as usize, bits) as isize
+    }
+
+    /// Whether other processes may wait on the word.
+    fn is_shared(&self) -> bool {
+        self.operation & libc::FUTEX_PRIVATE_FLAG == 0
+    }
+
+    /// Wakes up to `most` of those who wait on the word: threads of the run first, then
+    /// whoever else the kernel knows of.
+    fn wake_at(&self, word: usize, most: usize, bits: u32) -> usize {
+        let woken = condition::wake_matching(word, most, u64::from(bits));
+        if woken >= most || !neighbours::may_share(self.is_shared()) {
+            return woken;
+        }
+        let private = self.operation & libc::FUTEX_PRIVATE_FLAG;
+        let wake = (libc::FUTEX_WAKE_BITSET | private) as usize;
+        let left = (most - woken).min(i32::MAX as usize);
+        // SAFETY: changes nothing but who waits.
+        let others =
+            unsafe { system::try_call(libc::SYS_futex, [word, wake, left, 0, 0, bits as usize]) };
+        woken + others.unwrap_or(0)
     }
 
     /// Wakes some, and makes others wait on the second word.
     fn requeue(self) -> isize {
         self.announce_wake(self.word);
-        let woken = condition::wake(self.word, self.value as usize);
+        let woken = self.wake_at(self.word, self.value as usize, ANY);
         let moved = condition::waiters(self.word).into_iter().take(self.fourth);
         let moved = moved.map(|thread| thread.wait.set(Wait::Wake(self.second_word)));
         (woken + moved.count()) as isize
@@ -164,7 +189,7 @@ impl Futex {
         };
         // SAFETY: the program wants this word changed.
         unsafe { (self.second_word as *mut i32).write_volatile(new) };
-        let woken = condition::wake(self.word, self.value as usize);
+        let woken = self.wake_at(self.word, self.value as usize, ANY);
         let holds = match code >> 24 & 15 {
             0 => old == comparison,
             1 => old != comparison,
@@ -175,7 +200,7 @@ impl Futex {
             _ => return -(libc::ENOSYS as isize),
         };
         let more = if holds {
-            condition::wake(self.second_word, self.fourth)
+            self.wake_at(self.second_word, self.fourth, ANY)
         } else {
             0
         };

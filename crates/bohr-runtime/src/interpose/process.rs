@@ -7,7 +7,7 @@ use crate::{
     descriptors::Check,
     dispatch,
     engine::{ENGINE, Woken, operation},
-    notices,
+    neighbours, notices,
     real::real,
     system,
     thread::Wait,
@@ -34,8 +34,10 @@ fn fork_process() -> i32 {
     }
     // SAFETY: as above.
     let child = dispatch::directly(|| unsafe { fork() });
-    if child == 0 {
-        control::end();
+    match child {
+        0 => control::end(),
+        1.. => neighbours::note(child),
+        _ => {}
     }
     child
 }

@@ -2,7 +2,7 @@
 //! `fork` of the C library, `_Fork`, `clone`, a system call by number. They run
 //! uncontrolled from their first instruction on, and that is said.
 
-use crate::{control, notices, system};
+use crate::{control, neighbours, notices, system};
 use bohr_event::control::Notice;
 use core::arch::naked_asm;
 
@@ -162,8 +162,10 @@ impl ProcessCopy {
         };
         // SAFETY: what the program asked for, on the stack that this is.
         let answer = unsafe { system::call(number, arguments) };
-        if answer == 0 {
-            control::end();
+        match answer {
+            0 => control::end(),
+            1.. => neighbours::note(answer as i32),
+            _ => {}
         }
         answer
     }
