@@ -107,6 +107,10 @@ pub const WIDEST_OMITTED: usize = 64;
 /// Where the stack of the main thread lies under control.
 pub const MAIN_STACK: core::ops::Range<u64> = 0x1200_0000_0000..0x1300_0000_0000;
 
+/// Where everything lies that the runtime maps into a program at fixed addresses. A limit
+/// of address space has to leave room for it.
+pub const ADDRESS_SPACE: core::ops::Range<u64> = 0x1001_0000_0000..0x3000_0000_0000;
+
 /// Where the stacks and thread-local variables of threads lie under control, those of the
 /// main thread apart. When a thread has ended, the next one gets its place.
 pub const THREAD_SLOTS: core::ops::Range<u64> = 0x1300_0000_0000..0x1400_0000_0000;

@@ -125,7 +125,7 @@ impl Diagnosis for ExploreError {
         match self {
             ExploreError::Target(error) => fault_of_target(error),
             ExploreError::Server(
-                Start(_) | EndedEarly(_) | TooSlow(_) | Store(_) | Interrupted,
+                AddressSpace(_) | Start(_) | EndedEarly(_) | TooSlow(_) | Store(_) | Interrupted,
             ) => Fault::Input,
             ExploreError::Server(Refused(_))
             | ExploreError::Unsupported(_)
@@ -148,6 +148,9 @@ impl Diagnosis for ExploreError {
             ExploreError::Target(error) => return help_for_target(error),
             ExploreError::Server(ServerError::EndedEarly(_)) => {
                 "run the program without bohr and see that it works".to_string()
+            }
+            ExploreError::Server(ServerError::AddressSpace(_)) => {
+                "lift the limit where bohr is started: `ulimit -v unlimited`".to_string()
             }
             ExploreError::Server(ServerError::TooSlow(_)) => {
                 "if it needs longer to start, raise --startup".to_string()

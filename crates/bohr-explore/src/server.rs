@@ -5,12 +5,15 @@ use crate::bug_file::Invocation;
 use crate::ran::Ran;
 use crate::stored::Store;
 use crate::target::Target;
+use bohr_event::abi::ADDRESS_SPACE;
 use bohr_event::control::{
     self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, Detailing, ForkPoint, Job, Ready, Reply,
     Request,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Signal, getrlimit, kill_process_group, pidfd_open,
+};
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;
@@ -28,6 +31,12 @@ const SLICE: Duration = Duration::from_millis(100);
 /// What became of the conversation with the program.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
+    /// Programs may not have as much address space as the runtime maps into them.
+    #[error(
+        "bohr maps up to {} GiB of address space into a program, and programs may have {} GiB here (ulimit -v)",
+        in_gibibytes(needed()), in_gibibytes(*.0)
+    )]
+    AddressSpace(u64),
     /// The program cannot be started.
     #[error("the program cannot be started")]
     Start(#[source] std::io::Error),
@@ -110,6 +119,7 @@ impl Server {
         patience: Duration,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Server, ServerError> {
+        check_address_space()?;
         let (listener, name) = listen()?;
         let child = command(target, invocation, voice, &name)?.spawn();
         let mut child = child.map_err(ServerError::Start)?;
@@ -295,6 +305,23 @@ fn end(child: &mut Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// Bytes of address space that the runtime may come to map into a program.
+fn needed() -> u64 {
+    ADDRESS_SPACE.end - ADDRESS_SPACE.start
+}
+
+fn in_gibibytes(bytes: u64) -> u64 {
+    bytes >> 30
+}
+
+/// Refuses a limit before it can look like a failure of the program, somewhere in a run.
+fn check_address_space() -> Result<(), ServerError> {
+    match getrlimit(Resource::As).current {
+        Some(limit) if limit < needed() => Err(ServerError::AddressSpace(limit)),
+        _ => Ok(()),
+    }
 }
 
 fn is_time_out(error: &std::io::Error) -> bool {

@@ -13,11 +13,11 @@
 //!   0x2000_0000_0000  heap       one region per thread path
 //! ```
 
-use bohr_event::abi::{self, THREAD_SLOTS};
+use bohr_event::abi::{self, ADDRESS_SPACE, THREAD_SLOTS};
 
 /// Where the trace of a run is mapped: two halves, of which one is in use. Below it
 /// ends what AddressSanitizer keeps.
-pub const TRACE: usize = 0x1001_0000_0000;
+pub const TRACE: usize = ADDRESS_SPACE.start as usize;
 /// Size of a half.
 pub const TRACE_HALF: usize = (ARENA - TRACE) / 2;
 
@@ -58,6 +58,7 @@ pub const HEAP: usize = 0x2000_0000_0000;
 /// Size of the whole heap, as a power of two.
 pub const HEAP_BITS: u32 = 44;
 const _: () = assert!(HEAP_REGION * HEAP_REGIONS == 1 << HEAP_BITS && HEAP >> HEAP_BITS == 2);
+const _: () = assert!(HEAP + (1 << HEAP_BITS) == ADDRESS_SPACE.end as usize);
 /// Size of a heap region.
 pub const HEAP_REGION: usize = 4 << 30;
 /// Number of heap regions.

@@ -40,6 +40,26 @@ fn programs_that_cannot_be_controlled() {
     refuses(&folder, &words, &["there is no strategy `luck`"]);
 }
 
+/// A limit that the runtime cannot live with is no failure of the program.
+#[test]
+fn too_little_address_space() {
+    let folder = Folder::with("lost_update", &[]);
+    for kibibytes in ["67108864", "1073741824"] {
+        for command in ["hunt", "check", "run"] {
+            let bohr = folder.command(&[command, "--", "./program"]);
+            let script = format!("ulimit -v {kibibytes} && exec \"$0\" \"$@\"");
+            let mut limited = std::process::Command::new("sh");
+            limited.args(["-c", &script]).arg(bohr.get_program());
+            limited.args(bohr.get_args()).current_dir(folder.path(""));
+            let output = limited.output().expect("a shell");
+            let ended = controlled::Ended { output }.expect(2);
+            let messages = ended.messages();
+            assert!(messages.contains("address space"), "{messages}");
+            assert!(messages.contains("`ulimit -v unlimited`"), "{messages}");
+        }
+    }
+}
+
 /// Before the hunt, not after it.
 #[test]
 fn a_bug_that_could_not_be_written() {
