@@ -26,6 +26,7 @@ mod point;
 mod probe;
 mod recorded;
 mod report;
+mod system_calls;
 mod watch;
 
 pub use job::{Backend, Checkpoints, Detailing, Job, Limits, Output, Policy};
@@ -34,6 +35,7 @@ pub use point::{ForkPoint, Obstacle};
 pub use probe::{Probed, Probes, Sighting};
 pub use recorded::Recorded;
 pub use report::{Detail, Failure, LoadedObject, Notice, Outcome, RunReport, Step, ThreadState};
+pub use system_calls::system_call_name;
 pub use watch::{HELD_SYMBOL, HeldRegisters, Watch, Watched};
 
 use alloc::{boxed::Box, string::String, vec::Vec};

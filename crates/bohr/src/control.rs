@@ -22,7 +22,7 @@ pub use relevance::relevant;
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict, note_missing_lines};
 
-use crate::outcome::Failure;
+use crate::outcome::{EXIT_INTERRUPTED, Failure};
 use bohr_build::{Cache, Profile};
 use bohr_event::{Diagnosis, Fault, MemoryModel};
 use bohr_explore::bug_file::{ControlMode, Invocation};
@@ -301,7 +301,7 @@ pub fn interruption() -> &'static AtomicBool {
     // Fails only if a handler is installed already, and then this one is.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            std::process::exit(EXIT_INTERRUPTED.into());
         }
     });
     &INTERRUPTED

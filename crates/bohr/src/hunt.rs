@@ -8,7 +8,8 @@ use crate::control::{
     signature_tag,
 };
 use crate::dump;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{EXIT_INTERRUPTED, Failure, Outcome};
+use crate::shell_word::as_word;
 use bohr_event::control::Obstacle;
 use bohr_event::{FailureKind, MemoryModel};
 use bohr_explore::hunt::{Budget, Finding, Hunt, HuntResult, Shard, hunt};
@@ -122,7 +123,7 @@ pub fn run(args: &Args) -> Outcome {
             interrupted.load(Ordering::Relaxed),
         ) {
             (false, _) => ExitCode::from(1),
-            (true, true) => ExitCode::from(130),
+            (true, true) => ExitCode::from(EXIT_INTERRUPTED),
             (true, false) => ExitCode::SUCCESS,
         },
     )
@@ -288,9 +289,10 @@ fn tell_finding(finding: &Finding, file: &Path) {
             crate::replay::in_words(other)
         ),
     }
-    let file = file.display();
+    let word = as_word(file);
     println!(
-        "written to {file}\n  replay it:  bohr replay {file}\n  next:       bohr reduce {file}, bohr simplify {file}, bohr explain {file}"
+        "written to {}\n  replay it:  bohr replay {word}\n  next:       bohr reduce {word}, bohr simplify {word}, bohr explain {word}",
+        file.display()
     );
     note_missing_lines(bug);
 }

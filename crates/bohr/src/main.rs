@@ -27,6 +27,7 @@ mod reduce;
 mod replay;
 mod run;
 mod setup;
+mod shell_word;
 mod simplify;
 mod solve;
 mod trace;
@@ -49,8 +50,8 @@ struct CommandLine {
 const AFTER_HELP: &str = "\
 Exit codes: 0 done, nothing found; 1 a bug was found in the program under test;
 2 bohr could not do it, and the message says whether the input was wrong, the
-case is not supported, or bohr has a bug. The compilers end with the exit code
-of clang, of the linker or of cargo.
+case is not supported, or bohr has a bug; 130 it was interrupted before it had a
+result. The compilers end with the exit code of clang, of the linker or of cargo.
 
 Where a build system wants one path instead of two words, use bohr-cc, bohr-c++
 and bohr-ld, which `bohr setup DIR` makes:

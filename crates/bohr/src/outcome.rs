@@ -1,10 +1,12 @@
 //! How a command ends: an exit code, or an error that says whose fault it is
 //! and what to try next.
 
+use crate::control::interruption;
 use bohr_event::Diagnosis;
 use bohr_explore::ExploreError;
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 /// What every command returns.
 pub type Outcome = Result<ExitCode, Failure>;
@@ -33,13 +35,21 @@ impl<E: Diagnosis + 'static> From<E> for Failure {
 /// people, and stands in the message.
 const COULD_NOT: u8 = 2;
 
+/// The exit code of a command that was interrupted before it had a result, as shells
+/// give it for Ctrl-C.
+pub const EXIT_INTERRUPTED: u8 = 130;
+
 /// Reports a failure on standard error and gives the process's exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(code) => code,
-        Err(Failure(error)) => {
-            eprintln!("{}", describe(error.as_ref()));
-            ExitCode::from(COULD_NOT)
+        Err(failure) => {
+            eprintln!("{}", describe(failure.0.as_ref()));
+            let interrupted = interruption().load(Ordering::Relaxed);
+            ExitCode::from(match interrupted && failure.is_interruption() {
+                true => EXIT_INTERRUPTED,
+                false => COULD_NOT,
+            })
         }
     }
 }

@@ -4,7 +4,7 @@
 mod controlled;
 
 use crate::control::{at_least_one, counter, duration, environment, interruption, model};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{EXIT_INTERRUPTED, Failure, Outcome};
 use bohr_build::{Cache, Profile};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::Invocation;
@@ -233,7 +233,7 @@ fn nothing_kept(args: &Args, runs: u64, finished: bool) -> ExitCode {
         );
     }
     eprintln!("bohr: {why}; no log was written");
-    ExitCode::from(if finished { 0 } else { 130 })
+    ExitCode::from(if finished { 0 } else { EXIT_INTERRUPTED })
 }
 
 impl Args {

@@ -408,3 +408,13 @@ fn a_crash_is_told_at_its_own_instruction() {
         );
     }
 }
+
+/// What is printed to be pasted can be.
+#[test]
+fn commands_that_are_printed_quote_their_words() {
+    let folder = Folder::with("lost_update", &[]);
+    let words = ["hunt", "-o", "my bug.bohr", "--", "./program"];
+    let text = folder.bohr(&words).expect(1).text();
+    assert!(text.contains("bohr replay 'my bug.bohr'"), "{text}");
+    assert!(text.contains("bohr explain 'my bug.bohr'"), "{text}");
+}

@@ -67,6 +67,21 @@ fn an_interrupted_hunt_tells_what_it_has_done() {
     }
 }
 
+#[test]
+fn an_interrupted_check_ends_as_an_interrupted_hunt_does() {
+    let folder = Folder::with("lost_update", &["-DFIXED"]);
+    let words = ["check", "--times", "1000000", "--", "./program"];
+    let mut child = folder
+        .command(&words)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let program = folder.path("program").canonicalize().unwrap();
+    wait_until("a run", || processes(&program).len() > 1);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 /// Hunts on after the first bug and ends the hunt as `end` does, each time a little
 /// later, until it was late enough for the bug; gives what that hunt told.
 fn ended_after_its_bug(folder: &Folder, end: impl Fn(&Child)) -> serde_json::Value {

@@ -1,5 +1,6 @@
 //! Where the runs of a job are cloned from.
 
+use super::system_call_name;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,10 @@ impl fmt::Display for Obstacle {
             Obstacle::Writing => out.write_str("it writes files"),
             Obstacle::SharedMemory => out.write_str("it shares memory"),
             Obstacle::Process => out.write_str("it has started processes"),
-            Obstacle::SystemCall(number) => write!(out, "it has made system call {number}"),
+            Obstacle::SystemCall(number) => match system_call_name(*number) {
+                Some(name) => write!(out, "it has called {name}"),
+                None => write!(out, "it has made system call {number}"),
+            },
             Obstacle::Unseen => out.write_str("this kernel does not show its system calls"),
         }
     }
@@ -83,6 +87,14 @@ impl fmt::Display for Obstacle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
+
+    #[test]
+    fn system_calls_are_told_by_name() {
+        let told = |number| format!("{}", Obstacle::SystemCall(number));
+        assert_eq!(told(53), "it has called socketpair");
+        assert_eq!(told(9999), "it has made system call 9999");
+    }
 
     #[test]
     fn numbers_name_their_obstacle() {

@@ -1,9 +1,10 @@
 //! `bohr hunt --merge`: one result out of those of several shards.
 
 use crate::outcome::Outcome;
+use crate::shell_word::as_word;
 use bohr_event::{Diagnosis, Fault};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Why results cannot be joined.
@@ -180,7 +181,7 @@ fn tell(joined: &Value) {
             "  {} {}: bohr replay {}",
             text("kind"),
             text("signature"),
-            text("bug_file")
+            as_word(Path::new(&text("bug_file")))
         );
     }
 }

@@ -3,6 +3,7 @@
 use super::criterion::Refusals;
 use super::size::Size;
 use super::stores::OmittedStores;
+use crate::shell_word::as_word;
 use bohr_event::control::OmittedPasses;
 use bohr_reduce::execution_reduction::Irrelevant;
 use bohr_reduce::reduction::{Cut, Stage};
@@ -155,8 +156,11 @@ impl Report {
 
     pub fn as_text(&self, path: &Path) -> String {
         let text = self.table_of_sizes() + &self.table_of_stages();
-        let path = path.display();
-        let end = format!("written to {path}\nnext: bohr simplify {path}\n");
+        let word = as_word(path);
+        let end = format!(
+            "written to {}\nnext: bohr simplify {word}\n",
+            path.display()
+        );
         text + &self.remarks() + &end
     }
 

@@ -1,5 +1,6 @@
 //! What simplification came to, for people and for programs.
 
+use crate::shell_word::as_word;
 use bohr_event::ThreadPath;
 use bohr_event::control::Recorded;
 use bohr_reduce::Cost;
@@ -161,16 +162,6 @@ impl Report {
             line(format_args!("next: bohr explain {}", as_word(path)));
         }
         text
-    }
-}
-
-/// A path as a shell takes it for one word.
-pub fn as_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%=~".contains(letter);
-    match text.starts_with('~') || !text.chars().all(plain) {
-        true => format!("'{}'", text.replace('\'', "'\\''")),
-        false => text.into_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Reproduced;
 use super::told::ToldPreemption;
+use crate::shell_word::as_word;
 use std::fmt::Write;
 
 /// Variables that are told; `--json` has them all.
@@ -52,10 +53,11 @@ pub fn text(told: &Reproduced) -> String {
     }
     match &told.bug_file {
         Some(file) => {
+            let word = as_word(file);
             let file = file.display();
             let _ = writeln!(
                 text,
-                "reproduced after {} in {:.1} s\nwritten to {file}\n  replay it:  bohr replay {file}",
+                "reproduced after {} in {:.1} s\nwritten to {file}\n  replay it:  bohr replay {word}",
                 tries(told),
                 told.seconds_search
             );
