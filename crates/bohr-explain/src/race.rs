@@ -9,9 +9,8 @@
 //! since one of them may have got its place.
 //!
 //! With n events, T threads and s synchronisation events this takes
-//! O(n + s · T) time (of large accesses, a 512th of their bytes), and memory for the blocks
-//! of 512 bytes that are touched and for T clocks of
-//! each thread that is alive.
+//! O(n + s · T) time (of large accesses, a 512th of their bytes), and memory for the
+//! blocks of 512 bytes that are touched and for T clocks of each thread that is alive.
 
 mod locks;
 mod memory;

@@ -206,6 +206,23 @@ mod tests {
         [ThreadPath::MAIN].into_iter().chain(children).collect()
     }
 
+    /// A good run that is aligned at its end.
+    fn whole<'a>(steps: &'a [Step], threads: &'a [ThreadPath]) -> Passing<'a> {
+        Passing {
+            steps,
+            threads,
+            aligned: steps.len(),
+        }
+    }
+
+    fn with_preemptions(preemptions: u32) -> Search {
+        Search {
+            preemptions,
+            accesses: false,
+            turns: Precedence::InOrder,
+        }
+    }
+
     fn points(attempt: &Try) -> Vec<(String, u64, Option<u64>, String)> {
         let Rule::Preempting { points, .. } = &attempt.plan.rule else {
             panic!("{attempt:?}");
@@ -229,11 +246,7 @@ mod tests {
         let ranked = passing.by_time(&places);
         let events: Vec<usize> = ranked.iter().map(|access| access.event).collect();
         assert_eq!(events, [7, 5, 3]);
-        let search = Search {
-            preemptions: 2,
-            accesses: false,
-            turns: Precedence::InOrder,
-        };
+        let search = with_preemptions(2);
         let plans = search.guided(passing, &places, &ranked);
         // After the release; before the acquire; at the start; then pairs.
         let point = |number, accesses| ("0:1".to_string(), number, accesses, "0:2".to_string());
@@ -267,18 +280,10 @@ mod tests {
         let forks = each(Fork);
         let steps = [&forks[..], &body(1), &body(2), &main].concat();
         let threads = threads();
-        let passing = Passing {
-            steps: &steps,
-            threads: &threads,
-            aligned: steps.len(),
-        };
+        let passing = whole(&steps, &threads);
         let places = Places::new(&[X]);
         let ranked = passing.by_time(&places);
-        let search = Search {
-            preemptions: 1,
-            accesses: false,
-            turns: Precedence::InOrder,
-        };
+        let search = with_preemptions(1);
         let plans = search.guided(passing, &places, &ranked);
         let tried: Vec<_> = plans.iter().flat_map(points).collect();
         // The first thread waits for the others all the while, and when the last of
@@ -311,17 +316,9 @@ mod tests {
         let forks = [1, 2].map(|child| step(0, Fork, ThreadIndex(child).object()));
         let steps = [&forks[..], &body(1), &body(2)].concat();
         let threads = threads();
-        let passing = Passing {
-            steps: &steps,
-            threads: &threads,
-            aligned: steps.len(),
-        };
+        let passing = whole(&steps, &threads);
         let places = Places::new(&[X]);
-        let search = Search {
-            preemptions: 1,
-            accesses: false,
-            turns: Precedence::InOrder,
-        };
+        let search = with_preemptions(1);
         let plans = search.guided(passing, &places, &passing.by_time(&places));
         let tried: Vec<_> = plans.iter().flat_map(points).collect();
         let before_the_lock = ("0:1".to_string(), 1, Some(0), "0:2".to_string());
@@ -349,17 +346,9 @@ mod tests {
         let forks = [1, 2].map(|child| step(0, Fork, ThreadIndex(child).object()));
         let steps = [&forks[..], &body(1), &body(2)].concat();
         let threads = threads();
-        let passing = Passing {
-            steps: &steps,
-            threads: &threads,
-            aligned: steps.len(),
-        };
+        let passing = whole(&steps, &threads);
         let places = Places::new(&[X]);
-        let search = Search {
-            preemptions: 2,
-            accesses: false,
-            turns: Precedence::InOrder,
-        };
+        let search = with_preemptions(2);
         let plans = search.guided(passing, &places, &passing.by_time(&places));
         let second = |plan: &Try| points(plan).get(1).cloned();
         let there_and_back = plans.iter().find(|plan| {
