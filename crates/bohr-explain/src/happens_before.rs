@@ -124,6 +124,16 @@ impl HappensBefore {
         now
     }
 
+    /// What a thread knows now, as something that it leaves behind for others.
+    pub fn leave(&mut self, thread: ThreadIndex) -> Clock {
+        self.pass_on(thread)
+    }
+
+    /// A thread finds what others have left behind.
+    pub fn find(&mut self, thread: ThreadIndex, left: &Clock) {
+        self.thread(thread).learn(left);
+    }
+
     fn take_over(&mut self, thread: ThreadIndex, object: u64) {
         if let Some(passed) = self.objects.get(&object).cloned() {
             self.thread(thread).learn(&passed);

@@ -42,7 +42,7 @@ pub use experiment::{Experimenter, Importance, Observation};
 pub use explanation::{Explanation, explain, explain_race};
 pub use globals::Globals;
 pub use lifetime::{Lifetime, lifetime};
-pub use lock_order::{LockCycle, LockOrders, LockStep, Taking, lock_cycles};
+pub use lock_order::{Awaited, LockCycle, LockOrders, LockStep, Taking, Way, Written, lock_cycles};
 pub use misdirected::{Misdirected, misdirected};
 pub use moment::Moment;
 pub use notification::{Unheard, unheard};

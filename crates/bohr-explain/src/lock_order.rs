@@ -15,7 +15,8 @@
 //! about Threads Communicating via Locks", CAV 2005).
 //!
 //! Deviations. Order comes from everything but locks, atomics included
-//! (`happens_before.rs`), and holds for all runs. Readers do not exclude each other.
+//! (`happens_before.rs`), and from variables that somebody waits for under a lock
+//! (`awaited.rs`), and holds for all runs. Readers do not exclude each other.
 //! What was taken without waiting for it, or for a time only, closes no cycle, but is
 //! held. `pthread_once` excludes others as a lock does; permits of semaphores and the
 //! guards of C++ statics do not. Whether threads that are not in a cycle let those in
@@ -28,16 +29,19 @@
 //! in their length and is given up after [`MOST_LOOKS`](search::MOST_LOOKS) looks;
 //! dependencies that are alike, or too many, are not all kept (`dependency.rs`).
 
+mod awaited;
 mod dependency;
 mod history;
 mod search;
 mod step;
 mod timeline;
 
+pub use awaited::{Awaited, Way, Written};
 pub use step::LockStep;
 
 use crate::circle::Link;
 use crate::moment::Moment;
+use awaited::Orders;
 use bohr_event::control::{Recorded, Step, ThreadState};
 use bohr_event::{EventKind, Operation, PlaceNumber};
 use dependency::Watch;
@@ -75,13 +79,15 @@ const MOST_ALIKE: u64 = 8;
 #[must_use]
 pub fn lock_cycles(
     steps: &[Step],
+    awaited: &[Awaited],
     words: &mut dyn FnMut(&Operation) -> Option<LockStep>,
 ) -> Vec<LockCycle> {
     let buffered = |step: &Step| step.operation.kind == EventKind::Store;
     if steps.iter().any(buffered) {
         return Vec::new();
     }
-    let mut watch = Watch::default();
+    let orders = Orders::of(steps, awaited, &mut |step| told(&step.operation, words));
+    let mut watch = Watch::ordered_by(orders);
     for (event, step) in (0..u32::MAX).zip(steps) {
         watch.take_in(event, step, told(&step.operation, words));
     }
@@ -136,9 +142,10 @@ impl LockOrders {
     pub fn of(
         steps: &[Step],
         states: &[ThreadState],
+        awaited: &[Awaited],
         words: &mut dyn FnMut(&Operation) -> Option<LockStep>,
     ) -> LockOrders {
-        let mut cycles = lock_cycles(steps, words);
+        let mut cycles = lock_cycles(steps, awaited, words);
         let mut ends_in = |link: &Taking| is_last(link, steps, states, words);
         let closed = cycles
             .iter()

@@ -6,7 +6,7 @@ use addr2line::Loader;
 use bohr_event::control::LoadedObject;
 use bohr_event::{FunctionId, Place, PlaceNumber, Schedule};
 use bohr_explain::Globals;
-use bohr_program::{Function, Libraries, LocationNumber, Program, SiteNumber};
+use bohr_program::{Function, Libraries, LocationNumber, Program, Site, SiteNumber};
 use cranelift_entity::EntityRef;
 use object::{Object, ObjectSegment};
 use std::collections::HashMap;
@@ -188,14 +188,34 @@ impl Atlas {
         Some(start + globals.start(address - start)?)
     }
 
-    /// The variables of the object that an address lies in, and where that was loaded.
-    fn globals_around(&mut self, address: u64) -> Option<(&Globals, u64)> {
-        let (path, start) = self.objects.iter().find_map(|object| match object {
+    /// What so many bytes at an address held when their object was loaded; `None` if that
+    /// is in no file, or if the loader decided on it.
+    #[must_use]
+    pub fn initially(&self, address: u64, size: u32) -> Option<u64> {
+        let (path, start) = self.object_around(address)?;
+        crate::initial::initially(Path::new(&path), address - start, size)
+    }
+
+    /// The file that is loaded around an address, and where.
+    fn object_around(&self, address: u64) -> Option<(String, u64)> {
+        self.objects.iter().find_map(|object| match object {
             LoadedObject::Code { path, start, end } if (*start..*end).contains(&address) => {
                 Some((path.clone(), *start))
             }
             _ => None,
-        })?;
+        })
+    }
+
+    /// The name of the file that is loaded around an address.
+    #[must_use]
+    pub fn file_around(&self, address: u64) -> Option<String> {
+        let (path, _) = self.object_around(address)?;
+        Some(file_name(&path).to_string())
+    }
+
+    /// The variables of the object that an address lies in, and where that was loaded.
+    fn globals_around(&mut self, address: u64) -> Option<(&Globals, u64)> {
+        let (path, start) = self.object_around(address)?;
         let read = |path: &String| Globals::read(&std::fs::read(path).ok()?);
         let globals = self.globals.entry(path).or_insert_with_key(read);
         Some((globals.as_ref()?, start))
@@ -310,7 +330,7 @@ fn file_name(path: &str) -> &str {
 
 fn spots_of_site(model: &Program, site: SiteNumber) -> Vec<Spot> {
     let site = &model.sites[site];
-    let mut next: Option<LocationNumber> = model.instruction_of(site).location.expand();
+    let mut next: Option<LocationNumber> = location_near(model, site);
     let mut spots = Vec::new();
     while let Some(number) = next {
         let location = &model.locations[number];
@@ -331,6 +351,26 @@ fn spots_of_site(model: &Program, site: SiteNumber) -> Vec<Spot> {
         });
     }
     spots
+}
+
+/// Where a site stands in the source. Of what the compiler has moved it forgets that; then
+/// it is where the instructions behind it stand, or those before.
+fn location_near(model: &Program, site: &Site) -> Option<LocationNumber> {
+    let body = model.functions[site.function].body.as_ref()?;
+    let own = body.instructions[site.instruction].location.expand();
+    own.or_else(|| {
+        let block = body.block_of(site.instruction);
+        let (before, behind): (Vec<_>, Vec<_>) =
+            { body.block(block) }.partition(|(number, _)| *number < site.instruction);
+        let near = behind.into_iter().chain(before.into_iter().rev());
+        { near.filter_map(|(_, one)| one.location.expand()) }
+            .next()
+            .or_else(|| {
+                body.blocks
+                    .keys()
+                    .find_map(|one| body.location_of_block(one))
+            })
+    })
 }
 
 /// The line tables and symbols of one object.

@@ -8,6 +8,7 @@ use crate::error::ExploreError;
 use crate::lock_order::{self, ToldLockCycle};
 use crate::race::{self, ToldRace};
 use crate::ran::Ran;
+use crate::standstill;
 use crate::verdict::stack;
 use bohr_event::control::{Detail, Outcome, Probes, Sighting};
 use bohr_event::{FailureKind, ThreadPath};
@@ -23,6 +24,16 @@ pub struct Closer {
     pub lock_cycles: Vec<ToldLockCycle>,
     /// Who freed and who allocated the heap block that was misused.
     pub block: Vec<ThreadLine>,
+    /// Of a deadlock: threads that wait for each other, and what for.
+    pub waits: Vec<(String, String)>,
+}
+
+impl Closer {
+    /// Adds to the lines of a failing run what was seen.
+    pub fn complete(&self, lines: &mut Vec<ThreadLine>) {
+        standstill::put_into(lines, &self.waits);
+        lines.splice(0..0, self.block.clone());
+    }
 }
 
 /// Looks closer at a run; with `with_races` at its races and lock orders, too, for
@@ -44,8 +55,10 @@ pub fn look_closer(
         true => (races(run.steps()), lock_order::found(run, atlas)),
         false => (Vec::new(), Vec::new()),
     };
+    let circle = standstill::found(run, atlas);
     let events: BTreeSet<u64> = { race::events(&found) }
         .chain(lock_order::events(&cycles))
+        .chain(standstill::events(&circle))
         .collect();
     let probes = Probes {
         events: events.into_iter().collect(),
@@ -63,6 +76,7 @@ pub fn look_closer(
             .map(|race| race::told(race, run, atlas, &stacks))
             .collect(),
         lock_cycles: lock_order::tell(&cycles, run, atlas, &stacks),
+        waits: standstill::tell(&circle, run, atlas, &stacks),
         block: [("freed", &probed.freed), ("allocated", &probed.allocated)]
             .into_iter()
             .filter_map(|(verb, sighting)| Some(line(verb, sighting.as_ref()?, detail, atlas)))

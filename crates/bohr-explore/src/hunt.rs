@@ -302,7 +302,7 @@ fn confirm(
     {
         bug.threads = race.threads();
     }
-    bug.threads.splice(0..0, look.closer.block);
+    look.closer.complete(&mut bug.threads);
     bug.sources = look.sources;
     bug.printed = look.printed;
     for race in look.closer.races {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod atlas;
+mod awaited;
 pub mod bug_file;
 pub mod check;
 mod closer;
@@ -17,6 +18,7 @@ mod distinct;
 mod error;
 pub mod guided;
 pub mod hunt;
+mod initial;
 mod knowledge;
 pub mod likeness;
 pub mod lock_order;
@@ -30,6 +32,7 @@ pub mod replay;
 mod server;
 pub mod snapshot;
 mod sources;
+mod standstill;
 mod stored;
 mod strategy_name;
 mod subject;
@@ -43,6 +46,7 @@ mod whole_file;
 mod worth;
 
 pub use atlas::{Atlas, Spot};
+pub use awaited::awaited;
 pub use closer::{Closer, look_closer};
 pub use confirm::{Confirmation, confirm, object_of_sites};
 pub use distinct::Distinct;

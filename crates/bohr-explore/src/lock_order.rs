@@ -2,6 +2,7 @@
 //! what.
 
 use crate::atlas::Atlas;
+use crate::awaited::awaited;
 use crate::bug_file::Bug;
 use crate::lock_words::LockWords;
 use crate::names::Names;
@@ -106,7 +107,10 @@ pub(crate) fn found(run: &Ran, atlas: &mut Atlas) -> Vec<LockCycle> {
         atlas.update(&detail.objects);
     }
     let mut words = LockWords::of(atlas);
-    lock_cycles(run.steps(), &mut |operation| words.step(atlas, operation))
+    let awaited = awaited(atlas, run.steps(), run.values());
+    lock_cycles(run.steps(), &awaited, &mut |operation| {
+        words.step(atlas, operation)
+    })
 }
 
 /// The events of cycles.
@@ -170,7 +174,12 @@ fn taking(
     }
 }
 
-fn place_of(event: usize, steps: &[Step], atlas: &mut Atlas, stacks: &Stacks) -> ToldPlace {
+pub(crate) fn place_of(
+    event: usize,
+    steps: &[Step],
+    atlas: &mut Atlas,
+    stacks: &Stacks,
+) -> ToldPlace {
     let place = steps[event].operation.place;
     let frames = stacks.get(&(event as u64));
     let callers = frames

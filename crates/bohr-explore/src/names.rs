@@ -3,6 +3,7 @@
 use crate::atlas::{Atlas, Spot};
 use crate::verdict::{is_library, is_written, written_spot};
 use crate::vocabulary::Vocabulary;
+use bohr_event::abi::{MAIN_STACK, THREAD_SLOTS};
 use bohr_event::control::Step;
 use bohr_event::{EventKind, Operation, PlaceNumber, Stream, ThreadIndex, ThreadPath};
 use bohr_explain::ObjectName;
@@ -164,6 +165,21 @@ impl<'a> Names<'a> {
             .or_else(|| self.block(address))
             .or(vague)
             .unwrap_or_else(|| format!("{address:#x}"))
+    }
+
+    /// Where an address lies that nothing else is known of.
+    #[must_use]
+    pub fn region(&self, address: u64) -> String {
+        if MAIN_STACK.contains(&address) {
+            return "a variable on the stack of thread 0".to_string();
+        }
+        if THREAD_SLOTS.contains(&address) {
+            return "a variable on the stack of a thread".to_string();
+        }
+        match self.atlas.file_around(address) {
+            Some(file) => format!("a variable of {file}"),
+            None => format!("{address:#x}"),
+        }
     }
 
     /// What bears the name of an operation's object, where others may be called the same: the

@@ -52,6 +52,12 @@ impl Ran {
         &self.events().steps
     }
 
+    /// What each of them read or wrote, as far as it is known.
+    #[must_use]
+    pub fn values(&self) -> &[Option<u64>] {
+        &self.events().values
+    }
+
     /// Whether the trace has every event of the run.
     #[must_use]
     pub fn is_whole(&self) -> bool {

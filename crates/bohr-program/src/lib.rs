@@ -10,6 +10,7 @@
 
 mod address;
 mod attribute;
+mod awaits;
 mod build;
 mod calls;
 mod check;
@@ -46,6 +47,7 @@ mod types;
 
 pub use address::Step;
 pub use attribute::{Attributes, Effect, FunctionFlags, MemoryEffects, Parameter, ParameterFlags};
+pub use awaits::{Await, AwaitTest};
 pub use build::{BodyBuilder, ProgramBuilder};
 pub use calls::{CallEdge, CallGraph, Certainty};
 pub use check::Malformed;

@@ -64,6 +64,9 @@ impl Told {
     /// What happened, without who did it.
     #[must_use]
     pub fn act(&self) -> String {
-        format!("{} at {}", self.deed(), self.place())
+        match self.line.is_none() && self.function.is_none() {
+            true => self.deed(),
+            false => format!("{} at {}", self.deed(), self.place()),
+        }
     }
 }

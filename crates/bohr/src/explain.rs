@@ -15,8 +15,8 @@ use bohr_event::{FailureKind, Operation};
 use bohr_explain::{Explanation, LockOrders, Moment, explain, explain_race};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{
-    ExploreError, LockWords, Names, Observed, Trials, Vocabulary, libraries_of, signature_tag,
-    verdict_on, write_whole,
+    ExploreError, LockWords, Names, Observed, Trials, Vocabulary, awaited, libraries_of,
+    signature_tag, verdict_on, write_whole,
 };
 use bohr_program::Libraries;
 use bohr_report::{Story, printable};
@@ -138,9 +138,10 @@ pub fn find_out(
     callers::ask(&mut vocabulary, &run, trials, bug.seed, enough)?;
     let states = failure.as_ref().map_or(&[][..], |failure| &failure.states);
     let atlas = trials.atlas_mut();
+    let awaited = awaited(atlas, &run.steps, &values);
     let mut words = LockWords::of(atlas);
     let mut word = |operation: &Operation| words.step(atlas, operation);
-    let locks = LockOrders::of(&run.steps, states, &mut word);
+    let locks = LockOrders::of(&run.steps, states, &awaited, &mut word);
     let mut probe = Probe {
         trials,
         seed: bug.seed,

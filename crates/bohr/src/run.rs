@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> Outcome {
     let counts: Vec<Counts> = learnt.and_then(read_report).unwrap_or_default();
     let counted: Vec<(&Expression, &Counts)> = expressions.iter().zip(&counts).collect();
     if let Some(verdict) = &mut verdict {
-        verdict.threads.splice(0..0, closer.block.clone());
+        closer.complete(&mut verdict.threads);
     }
     if args.json {
         println!(

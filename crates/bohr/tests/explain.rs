@@ -356,3 +356,42 @@ fn a_program_says_nothing_to_the_terminal() {
         );
     }
 }
+
+/// Without optimisation, the library's functions know a vector as what they were called
+/// for: where it lies is all that is known of it.
+#[test]
+fn what_has_no_name_is_told_by_where_it_lies() {
+    let folder = Folder::empty();
+    let source = r#"
+        #include <cassert>
+        #include <thread>
+        #include <vector>
+        int main() {
+            std::vector<int> order;
+            auto put = [&] { order.push_back(1); };
+            std::thread one(put), other(put);
+            one.join();
+            other.join();
+            assert(order.size() == 2);
+        }
+    "#;
+    std::fs::write(folder.path("order.cpp"), source).expect("a source");
+    let words = ["c++", "-g", "-O0", "-pthread", "-o", "program", "order.cpp"];
+    folder.bohr(&words).expect(0);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["explain", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let findings = told["findings"].as_array().expect("findings");
+    assert!(!findings.is_empty(), "{told}");
+    for finding in findings {
+        let sentence = finding["sentence"].as_str().expect("a sentence");
+        assert!(!sentence.contains("0x"), "{sentence}");
+    }
+    let races = told["races"].as_array().expect("races").iter();
+    let first = |race: &Value| race["first"]["object"].as_str().map(str::to_string);
+    let objects: Vec<String> = races.filter_map(first).collect();
+    assert!(!objects.is_empty(), "{told}");
+    for object in objects {
+        assert!(!object.starts_with("0x"), "{object}");
+    }
+}

@@ -108,8 +108,10 @@ fn a_deadlock_names_threads_locks_and_lines() {
     for line in [
         "found: deadlock",
         "thread 0 waits for the end of 0:1",
-        "thread 0:1 waits to take a lock, held by 0:2",
-        "thread 0:2 waits to take a lock, held by 0:1",
+        "thread 0:1 waits for ",
+        ", held by 0:2 since ",
+        "waits for left, held by 0:",
+        "waits for right, held by 0:",
         "crossed_locks.c:10",
         "crossed_locks.c:18",
         "written to dead.bohr",

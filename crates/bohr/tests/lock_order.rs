@@ -286,3 +286,161 @@ fn locks_of_rust_are_told_by_the_lines_that_take_them() {
     ];
     assert_eq!(all, expected);
 }
+
+/// Whoever comes too late to wait is as much behind what it reads as who waits for it.
+#[test]
+fn what_a_thread_would_have_waited_for_comes_before_it() {
+    for (level, ways) in [
+        ("-O0", &["waits", "polls", "acquires"][..]),
+        ("-O1", &["waits", "polls", "acquires", "either", "spins"]),
+        ("-O2", &["waits", "polls", "acquires", "either", "spins"]),
+    ] {
+        let folder = Folder::empty();
+        folder.build("await_orders", &[level]);
+        for way in ways {
+            let told = run(&folder, way);
+            assert_eq!(told["failed"], false);
+            assert_eq!(told["lock_cycles"], json!([]), "{level} {way}");
+        }
+    }
+}
+
+/// What might have let it go on earlier, or without waiting, puts it behind nothing.
+#[test]
+fn deadlocks_behind_waits_are_told() {
+    for level in ["-O0", "-O2"] {
+        let folder = Folder::empty();
+        folder.build("await_orders", &[level]);
+        let ways = [
+            "never",
+            "told-before",
+            "counted",
+            "open",
+            "once",
+            "gives-up",
+            "helped",
+            "stopped",
+        ];
+        for way in ways {
+            let told = run(&folder, way);
+            assert_eq!(told["failed"], false);
+            let cycles = told["lock_cycles"].as_array().unwrap();
+            assert_eq!(cycles.len(), 1, "{level} {way}: {told}");
+        }
+    }
+}
+
+const WAITERS: &str = r#"
+use std::sync::{Arc, Condvar, Mutex};
+
+#[derive(Default)]
+struct Shared {
+    left: Mutex<i32>,
+    right: Mutex<i32>,
+    ready: Mutex<bool>,
+    changed: Condvar,
+}
+
+fn rightwards(shared: &Shared) {
+    {
+        let _left = shared.left.lock().unwrap();
+        let _right = shared.right.lock().unwrap();
+    }
+    *shared.ready.lock().unwrap() = true;
+    shared.changed.notify_all();
+}
+
+fn leftwards(shared: &Shared, way: &str) {
+    if way == "loop" {
+        let mut ready = shared.ready.lock().unwrap();
+        while !*ready {
+            ready = shared.changed.wait(ready).unwrap();
+        }
+    } else if way == "while" {
+        let ready = shared.ready.lock().unwrap();
+        drop(shared.changed.wait_while(ready, |ready| !*ready).unwrap());
+    }
+    let _right = shared.right.lock().unwrap();
+    let _left = shared.left.lock().unwrap();
+}
+
+fn main() {
+    let way = std::env::args().nth(1).unwrap_or_default();
+    let shared = Arc::new(Shared::default());
+    let other = shared.clone();
+    let one = std::thread::spawn(move || rightwards(&other));
+    let other = shared.clone();
+    let two = std::thread::spawn(move || leftwards(&other, &way));
+    one.join().unwrap();
+    two.join().unwrap();
+}
+"#;
+
+#[test]
+fn waits_of_rust_order_threads_that_come_too_late_for_them() {
+    let folder = Folder::empty();
+    folder.build_rust("waiters", WAITERS);
+    for (way, cycles) in [("never", 1), ("loop", 0), ("while", 0)] {
+        let words = ["run", "--json", "--strategy", "sequential", "--"];
+        let words = [&words[..], &["target/release/waiters", way]].concat();
+        let told = folder.bohr(&words).expect(0).json();
+        let found = told["lock_cycles"].as_array().expect("cycles").len();
+        assert_eq!(found, cycles, "{way}: {told}");
+    }
+}
+
+/// The compiler knows behind the test in front of the loop that the lock is held, and leads
+/// further on from there than from the loop.
+#[test]
+fn waits_with_predicates_order_threads_too() {
+    let folder = Folder::empty();
+    let source = r#"
+        #include <condition_variable>
+        #include <mutex>
+        #include <string>
+        #include <thread>
+        std::mutex left, right, lock;
+        std::condition_variable changed;
+        bool ready;
+        static void rightwards() {
+            {
+                std::lock_guard first(left);
+                std::lock_guard second(right);
+            }
+            std::lock_guard held(lock);
+            ready = true;
+            changed.notify_all();
+        }
+        static void leftwards(std::string way) {
+            if (way == "waits") {
+                std::unique_lock held(lock);
+                changed.wait(held, [] { return ready; });
+            }
+            std::lock_guard second(right);
+            std::lock_guard first(left);
+        }
+        int main(int, char **words) {
+            std::thread one(rightwards), other(leftwards, std::string(words[1]));
+            one.join();
+            other.join();
+        }
+    "#;
+    std::fs::write(folder.path("waits.cpp"), source).expect("a source");
+    let words = [
+        "c++",
+        "-std=c++20",
+        "-g",
+        "-O2",
+        "-pthread",
+        "-o",
+        "program",
+    ];
+    folder
+        .bohr(&[&words[..], &["waits.cpp"]].concat())
+        .expect(0);
+    for (way, cycles) in [("never", 1), ("waits", 0)] {
+        let told = run(&folder, way);
+        let found = told["lock_cycles"].as_array().expect("cycles").len();
+        assert_eq!(found, cycles, "{way}: {told}");
+    }
+}

@@ -39,6 +39,7 @@ mod real_bug;
 mod record;
 mod reduce;
 mod refusals;
+mod rust_deadlocks;
 mod sanitizers;
 mod signatures;
 mod simplify;

@@ -25,6 +25,14 @@ impl Clock {
         self.0[thread.position()] += 1;
     }
 
+    /// Keeps only what another clock knows, too.
+    pub fn meet(&mut self, other: &Clock) {
+        self.0.truncate(other.0.len());
+        for (own, theirs) in self.0.iter_mut().zip(&other.0) {
+            *own = (*own).min(*theirs);
+        }
+    }
+
     /// Learns what another clock knows; whether that was anything new.
     pub fn join(&mut self, other: &Clock) -> bool {
         if self.0.len() < other.0.len() {

@@ -1,6 +1,7 @@
 //! Who wants which lock while holding which others: what is kept of an execution,
 //! event by event.
 
+use super::awaited::Orders;
 use super::step::LockStep;
 use super::timeline::Timeline;
 use crate::happens_before::HappensBefore;
@@ -70,9 +71,23 @@ pub struct Watch {
     count: u32,
     alike: HashMap<Role, usize>,
     seen: HashSet<(ThreadIndex, (usize, usize), Role)>,
+    orders: Orders,
 }
 
 impl Watch {
+    /// Of an execution in which these variables are awaited.
+    pub fn ordered_by(orders: Orders) -> Watch {
+        Watch {
+            orders,
+            ..Watch::default()
+        }
+    }
+
+    /// What is known of awaited variables.
+    pub fn into_orders(self) -> Orders {
+        self.orders
+    }
+
     /// Takes in the next event, which does this to a lock.
     pub fn take_in(&mut self, event: u32, step: &Step, told: Option<LockStep>) {
         let operation = &step.operation;
@@ -100,6 +115,13 @@ impl Watch {
                 }
                 self.known.watch(step);
             }
+        }
+        if self.orders.is_marked(event) {
+            if let Some(learnt) = self.orders.learnt(event) {
+                self.known.find(step.thread, &learnt);
+            }
+            let left = self.known.leave(step.thread);
+            self.orders.mark(event, step.thread, left);
         }
     }
 

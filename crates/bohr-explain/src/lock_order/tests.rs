@@ -23,7 +23,7 @@ fn step(thread: u32, kind: EventKind, object: u64) -> Step {
 
 /// Threads and objects that they want, of each cycle.
 fn told(steps: &[Step]) -> Vec<Vec<(u32, u64)>> {
-    let cycles = lock_cycles(steps, &mut |_| None);
+    let cycles = lock_cycles(steps, &[], &mut |_| None);
     let want = |link: &Taking| {
         let step = &steps[link.wanted];
         (step.thread.0, step.operation.object)
@@ -48,7 +48,7 @@ const CROSSED: [[(u32, u64); 2]; 1] = [[(1, 20), (2, 10)]];
 fn opposite_orders_are_told_with_how_both_locks_were_taken() {
     let steps = [nested(1, &[10, 20]), nested(2, &[20, 10])].concat();
     assert_eq!(told(&steps), CROSSED);
-    let cycles = lock_cycles(&steps, &mut |_| None);
+    let cycles = lock_cycles(&steps, &[], &mut |_| None);
     let links = [(0, 1), (4, 5)].map(|(held, wanted)| Taking { held, wanted });
     assert_eq!(cycles[0].links, links);
     assert_eq!(
@@ -179,7 +179,7 @@ fn cycles_at_the_same_places_are_one() {
             step
         }));
     }
-    let cycles = lock_cycles(&steps, &mut |_| None);
+    let cycles = lock_cycles(&steps, &[], &mut |_| None);
     assert_eq!(
         cycles.iter().map(|cycle| cycle.count).collect::<Vec<_>>(),
         [16]
@@ -217,16 +217,16 @@ fn words_are_locks_where_somebody_says_so() {
         steps.push(step);
     }
     assert_eq!(
-        lock_cycles(&steps, &mut |operation| told_by(operation)).len(),
+        lock_cycles(&steps, &[], &mut |operation| told_by(operation)).len(),
         1
     );
     // To everybody else they are atomics, which hold nobody up and order all.
-    assert_eq!(lock_cycles(&steps, &mut |_| None), []);
+    assert_eq!(lock_cycles(&steps, &[], &mut |_| None), []);
 }
 
 /// Of each cycle that is told, the acts at which its threads wait.
 fn told_acts(steps: &[Step]) -> BTreeSet<BTreeSet<(usize, usize)>> {
-    let cycles = lock_cycles(steps, &mut |_| None).into_iter();
+    let cycles = lock_cycles(steps, &[], &mut |_| None).into_iter();
     let act = |link: Taking| {
         let step = &steps[link.wanted];
         let number = step.operation.place.0 & 0xff;
@@ -294,15 +294,104 @@ fn whoever_sleeps_in_a_cycle_has_closed_it() {
     ];
     let sleeper = |thread, object| waiting(thread, Wait, object, None);
     let states = [sleeper(1, 21), sleeper(2, 11)];
-    let orders = LockOrders::of(&steps, &states, &mut words);
+    let orders = LockOrders::of(&steps, &states, &[], &mut words);
     assert_eq!(orders.closed.map(|cycle| cycle.links.len()), Some(2));
     assert_eq!(orders.cycles, []);
     // One of them is awake, or has given up.
-    let orders = LockOrders::of(&steps, &states[..1], &mut words);
+    let orders = LockOrders::of(&steps, &states[..1], &[], &mut words);
     assert_eq!((orders.closed, orders.cycles.len()), (None, 1));
     let mut gives = step(2, Update, 10);
     gives.operation.order = MemoryOrder::Release;
     let steps = [&steps[..], &[gives]].concat();
-    let orders = LockOrders::of(&steps, &states, &mut words);
+    let orders = LockOrders::of(&steps, &states, &[], &mut words);
     assert_eq!((orders.closed, orders.cycles.len()), (None, 1));
+}
+
+/// Whether locks that are taken in opposite orders can deadlock, where the second thread
+/// reads at `event` what these writes could have let it go on by.
+fn can_deadlock(steps: &[Step], event: u32, initially: bool, writes: &[Written]) -> bool {
+    let awaited = Awaited {
+        event,
+        ways: vec![Way {
+            initially,
+            writes: writes.into(),
+        }],
+    };
+    !lock_cycles(steps, &[awaited], &mut |_| None).is_empty()
+}
+
+fn written(event: u32, opens: bool, is_fixed: bool) -> Written {
+    Written {
+        event,
+        opens,
+        is_fixed,
+    }
+}
+
+/// A thread does something to a variable under a lock.
+fn under_lock(thread: u32, kind: EventKind) -> Vec<Step> {
+    let (lock, variable) = (30, 40);
+    let around = [EventKind::Acquire, EventKind::Release].map(|kind| step(thread, kind, lock));
+    vec![around[0], step(thread, kind, variable), around[1]]
+}
+
+#[test]
+fn whoever_needs_a_write_comes_behind_it() {
+    use EventKind::{Read, Write};
+    let tells = [nested(1, &[10, 20]), under_lock(1, Write)].concat();
+    let hears = [under_lock(2, Read), nested(2, &[20, 10])].concat();
+    let (write, read) = (5, 8);
+    let steps = [&tells[..], &hears].concat();
+    assert!(!lock_cycles(&steps, &[], &mut |_| None).is_empty());
+    assert!(!can_deadlock(
+        &steps,
+        read,
+        false,
+        &[written(write, true, true)]
+    ));
+    // It would have come through without.
+    assert!(can_deadlock(
+        &steps,
+        read,
+        true,
+        &[written(write, true, true)]
+    ));
+    // What is done behind the write is not waited for.
+    let steps = [under_lock(1, Write), nested(1, &[10, 20]), hears.clone()].concat();
+    assert!(can_deadlock(&steps, read, false, &[written(1, true, true)]));
+    // The same, if an earlier write of the same thread would do.
+    let steps = [&under_lock(1, Write)[..], &tells, &hears].concat();
+    let both = [written(1, true, true), written(write + 3, true, true)];
+    assert!(can_deadlock(&steps, read + 3, false, &both));
+    assert!(!can_deadlock(
+        &steps,
+        read + 3,
+        false,
+        &[written(1, false, true), both[1]]
+    ));
+}
+
+#[test]
+fn whoever_needs_one_of_several_writes_comes_behind_what_these_share() {
+    use EventKind::{Read, Write};
+    let tells = [nested(1, &[10, 20]), under_lock(1, Write)].concat();
+    let hears = [under_lock(2, Read), nested(2, &[20, 10])].concat();
+    let helps = under_lock(3, Write);
+    for (write, read, helper, order) in [
+        (8, 11, 1, [&helps, &tells, &hears]),
+        (5, 8, 15, [&tells, &hears, &helps]),
+    ] {
+        let steps = order.map(|part| &part[..]).concat();
+        let with = |opens, is_fixed| {
+            let both = [written(write, true, true), written(helper, opens, is_fixed)];
+            can_deadlock(&steps, read, false, &both)
+        };
+        assert!(with(true, true));
+        assert!(with(false, false));
+        assert!(!with(false, true));
+    }
+    // It has itself taken back what it started from.
+    let steps = [under_lock(2, Write), tells, hears].concat();
+    let both = [written(1, false, true), written(8, true, true)];
+    assert!(!can_deadlock(&steps, 11, true, &both));
 }

@@ -2,7 +2,7 @@
 
 use super::source::Sources;
 use super::stacks::Stacks;
-use bohr_event::{Operation, PlaceNumber};
+use bohr_event::{EventKind, Operation, PlaceNumber};
 use bohr_explain::Moment;
 use bohr_explore::{Names, Spot};
 use bohr_report::{Teller, Told};
@@ -22,7 +22,11 @@ pub struct Telling<'a> {
 impl Teller for Telling<'_> {
     fn tell(&mut self, moment: &Moment) -> Told {
         let operation = &moment.operation;
-        let spot = self.spot(moment);
+        let mut spot = self.spot(moment);
+        if operation.kind == EventKind::Start && !self.names.is_own_code(operation.place) {
+            // Where a library begins a thread says nothing.
+            spot = Spot::default();
+        }
         Told {
             thread: moment.thread.to_string(),
             number: moment.number,
@@ -70,8 +74,13 @@ impl<'a> Telling<'a> {
     /// What an operation is about. Things of one name are told apart by their numbers,
     /// which all fields of an object have in common.
     pub fn object(&mut self, operation: &Operation) -> String {
-        let name = self.names.object(operation);
-        let Some(bearer) = self.names.bearer(operation) else {
+        let mut name = self.names.object(operation);
+        let mut bearer = self.names.bearer(operation);
+        if name == format!("{:#x}", operation.object) {
+            name = self.names.region(operation.object);
+            bearer = Some(operation.object);
+        }
+        let Some(bearer) = bearer else {
             return name;
         };
         let known = self.bearers.entry(whole(&name).to_string()).or_default();
