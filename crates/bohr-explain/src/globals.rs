@@ -274,11 +274,13 @@ fn symbols(file: &object::File<'_>) -> Vec<Global> {
 }
 
 /// What a symbol is about. Where a global points to one block for ever, optimisation
-/// makes a variable of the block, or one of each part, and calls it after the pointer.
+/// makes a variable of the block, or one of each part, and calls it after the pointer. The
+/// numbers of parts are the compiler's own: nobody knows which field one was.
 fn plain(symbol: &str) -> String {
     match symbol.split_once(".body") {
-        Some((pointer, "" | ".0")) => format!("*{pointer}"),
-        Some((pointer, part)) if part.starts_with('.') => format!("*{pointer}{part}"),
+        Some((pointer, part)) if part.is_empty() || part.starts_with('.') => {
+            format!("*{pointer}")
+        }
         _ => symbol.to_string(),
     }
 }
@@ -307,4 +309,22 @@ fn count(unit: &Unit<Bytes>, array: gimli::UnitOffset) -> Option<u64> {
         total *= count.or(bound)?;
     }
     Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn blocks_are_called_after_their_pointers_without_numbers_of_the_compiler() {
+        for (symbol, name) in [
+            ("total.body", "*total"),
+            ("node.body.0", "*node"),
+            ("node.body.1", "*node"),
+            ("counter.3", "counter.3"),
+            ("anti.bodyguard", "anti.bodyguard"),
+        ] {
+            assert_eq!(plain(symbol), name);
+        }
+    }
 }
