@@ -142,27 +142,9 @@ pub(crate) fn stack_at(
     let place = steps[event].operation.place;
     match stacks.get(&(event as u64)).map_or(&[][..], Vec::as_slice) {
         [] => vec![written_spot(atlas, place).to_string()],
-        frames => {
-            let callers = callers(frames, place, atlas);
-            stack(&[&[place], callers].concat(), place, atlas)
-        }
+        // The access itself is known better than the code of its hook.
+        [_, callers @ ..] => stack(&[&[place], callers].concat(), place, atlas),
     }
-}
-
-/// The frames of a stack without that of the access itself, which is known better than
-/// the code of its hook. Where a function of the C library makes the access (`memset`),
-/// the innermost frame is that function's.
-fn callers<'f>(
-    frames: &'f [PlaceNumber],
-    place: PlaceNumber,
-    atlas: &mut Atlas,
-) -> &'f [PlaceNumber] {
-    let own = frames.iter().position(|frame| atlas.is_own_code(*frame));
-    let Some(own) = own else {
-        return &[];
-    };
-    let is_access = own == 0 || atlas.function(frames[own]) == atlas.function(place);
-    &frames[own + usize::from(is_access)..]
 }
 
 fn access(event: usize, run: &Ran, atlas: &mut Atlas, stacks: &Stacks) -> ToldAccess {

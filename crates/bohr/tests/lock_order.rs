@@ -330,65 +330,6 @@ fn deadlocks_behind_waits_are_told() {
     }
 }
 
-const WAITERS: &str = r#"
-use std::sync::{Arc, Condvar, Mutex};
-
-#[derive(Default)]
-struct Shared {
-    left: Mutex<i32>,
-    right: Mutex<i32>,
-    ready: Mutex<bool>,
-    changed: Condvar,
-}
-
-fn rightwards(shared: &Shared) {
-    {
-        let _left = shared.left.lock().unwrap();
-        let _right = shared.right.lock().unwrap();
-    }
-    *shared.ready.lock().unwrap() = true;
-    shared.changed.notify_all();
-}
-
-fn leftwards(shared: &Shared, way: &str) {
-    if way == "loop" {
-        let mut ready = shared.ready.lock().unwrap();
-        while !*ready {
-            ready = shared.changed.wait(ready).unwrap();
-        }
-    } else if way == "while" {
-        let ready = shared.ready.lock().unwrap();
-        drop(shared.changed.wait_while(ready, |ready| !*ready).unwrap());
-    }
-    let _right = shared.right.lock().unwrap();
-    let _left = shared.left.lock().unwrap();
-}
-
-fn main() {
-    let way = std::env::args().nth(1).unwrap_or_default();
-    let shared = Arc::new(Shared::default());
-    let other = shared.clone();
-    let one = std::thread::spawn(move || rightwards(&other));
-    let other = shared.clone();
-    let two = std::thread::spawn(move || leftwards(&other, &way));
-    one.join().unwrap();
-    two.join().unwrap();
-}
-"#;
-
-#[test]
-fn waits_of_rust_order_threads_that_come_too_late_for_them() {
-    let folder = Folder::empty();
-    folder.build_rust("waiters", WAITERS);
-    for (way, cycles) in [("never", 1), ("loop", 0), ("while", 0)] {
-        let words = ["run", "--json", "--strategy", "sequential", "--"];
-        let words = [&words[..], &["target/release/waiters", way]].concat();
-        let told = folder.bohr(&words).expect(0).json();
-        let found = told["lock_cycles"].as_array().expect("cycles").len();
-        assert_eq!(found, cycles, "{way}: {told}");
-    }
-}
-
 /// The compiler knows behind the test in front of the loop that the lock is held, and leads
 /// further on from there than from the loop.
 #[test]

@@ -163,61 +163,39 @@ fn accesses_that_are_not_seen_cannot_race() {
     assert!(refusal.messages().contains("build it with"), "{refusal}");
 }
 
-/// The model calls files as the compiler was told, line tables by whole paths: a function
-/// that calls one of the C library's that fills memory stands in a stack once.
+/// The first read of a loop is moved in front of it, and has no line of its own then.
 #[test]
-fn a_frame_is_told_once() {
+fn accesses_that_the_compiler_has_moved_have_a_line() {
     let folder = Folder::empty();
     let source = r#"
         #include <pthread.h>
-        #include <string.h>
-        static char text[32];
-        static long counts[4];
-        static void fill(int with) { memset(text, with, sizeof text); }
-        static long deep(int n) { return n ? deep(n - 1) : counts[0]++; }
-        static void *work(void *with) { fill(with != NULL); deep(2); return NULL; }
+        static struct { long balance; int open; } account;
+        static void add(long *balance, long more) { *balance += more; }
+        static void *work(void *balance) {
+            for (int i = 0; i < 3; i++) add(balance, 1);
+            return NULL;
+        }
         int main(void) {
             pthread_t one, other;
-            pthread_create(&one, NULL, work, NULL);
-            pthread_create(&other, NULL, work, &one);
+            pthread_create(&one, NULL, work, &account.balance);
+            pthread_create(&other, NULL, work, &account.balance);
             pthread_join(one, NULL);
             pthread_join(other, NULL);
             return 0;
         }
     "#;
-    std::fs::write(folder.path("fill.c"), source).expect("a source");
-    let words = ["cc", "-g", "-O0", "-pthread", "-o", "program", "fill.c"];
+    std::fs::write(folder.path("moved.c"), source).expect("a source");
+    let words = ["cc", "-g", "-O2", "-pthread", "-o", "program", "moved.c"];
     folder.bohr(&words).expect(0);
-    let words = ["hunt", "--json", "--runs", "60", "--races", "fail"];
-    let told = folder.bohr(&[&words[..], &["--", "./program"]].concat());
-    let told = told.expect(1).json();
-    let functions = |access: &Value| -> Vec<String> {
-        let frames = access["stack"].as_array().expect("a stack").iter();
-        let frames = frames.filter_map(|frame| frame.as_str()?.split(' ').next());
-        frames.map(str::to_string).collect()
-    };
-    let races = told["races"].as_array().expect("races").iter();
-    let mut objects = Vec::new();
-    for access in races.flat_map(|race| [&race["first"], &race["second"]]) {
-        let object = access["object"].as_str().expect("a name");
-        let expected: &[&str] = match object.starts_with("text") {
-            true => &["fill", "work"],
-            false => &["deep", "deep", "deep", "work"],
-        };
-        if access["stack"]
-            .as_array()
-            .is_some_and(|stack| stack.len() > 1)
-        {
-            assert_eq!(functions(access), expected, "{access}");
-            objects.push(object.to_string());
-        }
+    let words = ["hunt", "--json", "--runs", "60", "--", "./program"];
+    let told = folder.bohr(&words).expect(0).json();
+    let races = told["races"].as_array().expect("races");
+    assert!(!races.is_empty(), "{told}");
+    for access in races
+        .iter()
+        .flat_map(|race| [&race["first"], &race["second"]])
+    {
+        let innermost = access["stack"][0].as_str().expect("a frame");
+        assert!(innermost.contains("moved.c:"), "{access}");
     }
-    assert!(
-        objects.iter().any(|object| object.starts_with("text")),
-        "{told}"
-    );
-    assert!(
-        objects.iter().any(|object| object.starts_with("counts")),
-        "{told}"
-    );
 }
