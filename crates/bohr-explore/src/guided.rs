@@ -94,7 +94,7 @@ impl Search {
         let (mut open, mut closed) = (Vec::new(), Vec::new());
         for candidate in &candidates {
             let choices = future.choices(candidate);
-            let single = choices.iter().cloned();
+            let single = future.choices_and_returns(candidate).into_iter();
             tries.extend(single.map(|one| (candidate.weight, vec![one])));
             if tries.len() >= MOST_PLANS {
                 break;

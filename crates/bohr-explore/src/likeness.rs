@@ -43,6 +43,7 @@ pub struct SeenPlace {
 ///         function: "serve".to_string(),
 ///         line: Some("src/cache.c:43".to_string()),
 ///     }],
+///     callers: Vec::new(),
 /// };
 /// assert_eq!(seen.to_string(), "signal 11 in serve at src/cache.c:43");
 /// ```
@@ -52,6 +53,8 @@ pub struct Likeness {
     pub ending: Ending,
     /// Where: of a hang, where each of the threads was that waited for each other.
     pub places: Vec<SeenPlace>,
+    /// Of a crash, who had called the function at its place, the nearest first.
+    pub callers: Vec<SeenPlace>,
 }
 
 impl std::fmt::Display for Likeness {
@@ -97,7 +100,15 @@ impl Likeness {
             let mut frames = stacks.iter().copied().flatten();
             frames.any(|frame| place.is_in(frame))
         };
-        ends_so && self.places.iter().all(is_there)
+        let failed = verdict.threads.iter().find(|thread| counts(&thread.doing));
+        let innermost = failed.and_then(|thread| thread.stack.first());
+        // It would have called the function with what it had read there.
+        let comes_before = || {
+            let mut callers = self.callers.iter();
+            let stopped = innermost.is_some_and(|frame| callers.any(|caller| caller.is_in(frame)));
+            stopped && is_seen_early(&verdict.signature.kind)
+        };
+        ends_so && (self.places.iter().all(is_there) || comes_before())
     }
 }
 
@@ -115,6 +126,12 @@ impl SeenPlace {
     }
 }
 
+/// Whether bohr sees it at the access, where a process may go on for a while.
+fn is_seen_early(kind: &FailureKind) -> bool {
+    use FailureKind::{DoubleFree, Sanitizer, UseAfterFree};
+    matches!(kind, DoubleFree | UseAfterFree | Sanitizer)
+}
+
 /// Whether a run of that kind would have ended by the signal without bohr. What bohr
 /// sees at the access, a process may have noticed later: whoever uses freed memory
 /// crashes, or the C library finds its heap damaged.
@@ -125,9 +142,7 @@ fn ends_by(kind: &FailureKind, signal: i32) -> bool {
     match kind {
         FailureKind::Crash { signal: own } => *own == signal,
         FailureKind::Assertion | FailureKind::Abort | FailureKind::Panic => signal == ABORT,
-        FailureKind::DoubleFree | FailureKind::UseAfterFree | FailureKind::Sanitizer => {
-            [ABORT, BUS_ERROR, SEGMENTATION_FAULT].contains(&signal)
-        }
+        early if is_seen_early(early) => [ABORT, BUS_ERROR, SEGMENTATION_FAULT].contains(&signal),
         _ => false,
     }
 }
@@ -164,7 +179,27 @@ mod tests {
         Likeness {
             ending,
             places: functions.iter().map(place).collect(),
+            callers: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_use_of_freed_memory_is_seen_before_the_crash() {
+        let called = Likeness {
+            callers: seen(Ending::Hang, &["serve", "main"]).places,
+            ..seen(Ending::Signal(11), &["lock"])
+        };
+        let at = |kind, frame| verdict(kind, &[("failed", frame)]);
+        let freed = FailureKind::UseAfterFree;
+        assert!(called.fits(&at(freed.clone(), "serve at cache.c:43")));
+        assert!(!called.fits(&at(freed.clone(), "evict at cache.c:9")));
+        // A crash is where it is.
+        let crash = FailureKind::Crash { signal: 11 };
+        assert!(!called.fits(&at(crash, "serve at cache.c:43")));
+        // Somebody else's use of freed memory, far below.
+        let mut deep = at(freed, "evict at cache.c:9");
+        deep.threads[0].stack.push("main at cache.c:99".into());
+        assert!(!called.fits(&deep));
     }
 
     #[test]

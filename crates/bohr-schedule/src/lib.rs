@@ -62,7 +62,7 @@ pub use feedback::{ReadsFrom, Wish};
 pub use guarded::{Turn as RecordedTurn, Turns as RecordedTurns, Ways};
 pub use ordered::{Due, Turns, Until, Wakes};
 pub use plan::{Follow, Plan, Rule};
-pub use preempting::{Precedence, Preemption};
+pub use preempting::{Precedence, Preemption, Return};
 pub use random::Random;
 pub use replay::{Fidelity, Followed};
 pub use report::read as read_report;

@@ -33,6 +33,8 @@ pub enum Step {
     Join(u8),
     /// Reads a variable again and again until it holds at least this.
     Await(u8, i8),
+    /// Gives a variable back, as if it were a block on the heap: it holds [`FREED`].
+    Free(u8),
     /// Fails the run if the register holds this.
     FailIf(i8),
 }
@@ -91,6 +93,9 @@ pub fn path(thread: ThreadIndex) -> ThreadPath {
     }
 }
 
+/// What a variable holds that was given back.
+pub const FREED: i8 = i8::MIN;
+
 const LOCK: u64 = 0x1000;
 const CONDITION: u64 = 0x2000;
 
@@ -134,6 +139,7 @@ impl<'p> Machine<'p> {
             (Phase::Woken, Some(Step::Wait { lock, .. })) => (Acquire, LOCK + u64::from(lock)),
             (_, Some(Step::Read(variable) | Step::Await(variable, _))) => (Read, variable.into()),
             (_, Some(Step::Add(variable, _) | Step::Set(variable, _))) => (Write, variable.into()),
+            (_, Some(Step::Free(variable))) => (Free, variable.into()),
             (_, Some(Step::Lock(lock))) => (Acquire, LOCK + u64::from(lock)),
             (_, Some(Step::Unlock(lock) | Step::Wait { lock, .. })) => {
                 (Release, LOCK + u64::from(lock))
@@ -223,6 +229,7 @@ impl<'p> Machine<'p> {
                 self.variables[usize::from(variable)] = state.register.wrapping_add(value);
             }
             Step::Set(variable, value) => self.variables[usize::from(variable)] = value,
+            Step::Free(variable) => self.variables[usize::from(variable)] = FREED,
             Step::Lock(lock) => self.locks[usize::from(lock)] = Some(thread),
             Step::Unlock(lock) => self.locks[usize::from(lock)] = None,
             Step::Wait { lock, .. } if state.phase == Phase::Woken => {

@@ -11,13 +11,17 @@
 //!
 //! Events are counted from the first decision of a run on: before there is a second
 //! thread nobody decides anything.
+//!
+//! Whoever gave way goes on when it is its turn again; or it is kept back until
+//! somebody has freed what it is about to use, for which others may have to do all of
+//! their work first.
 
 use crate::{
     Decision, Grant, Position, Strategy, View,
     sequential::{STUBBORN, next_in_turn},
 };
 use alloc::vec::Vec;
-use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
+use bohr_event::{ChoiceKind, EventKind, ThreadIndex, ThreadPath};
 use serde::{Deserialize, Serialize};
 
 /// Who comes when somebody blocks or ends.
@@ -33,6 +37,17 @@ pub enum Precedence {
     Last(ThreadPath),
 }
 
+/// When a thread that gave way goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Return {
+    /// When it is its turn.
+    #[default]
+    InTurn,
+    /// As soon as the heap block at this address has been freed; before that only if
+    /// nobody else can go on.
+    OnceFreed(u64),
+}
+
 /// A point at which a thread gives way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Preemption {
@@ -44,6 +59,8 @@ pub struct Preemption {
     pub accesses: Option<u64>,
     /// Who goes on.
     pub to: ThreadPath,
+    /// Until when.
+    pub until: Return,
     /// Events that are no accesses, of all threads, before the point in a run that has
     /// not been preempted before. Plans are told by it whether they share a checkpoint.
     pub turn: u32,
@@ -53,6 +70,27 @@ pub struct Preemption {
 pub(crate) fn first_turn(points: &[Preemption]) -> Position {
     let turns = points.iter().map(|point| point.turn);
     Position(turns.min().unwrap_or_default())
+}
+
+/// The view without some threads, if anybody else is left who is of use.
+fn without<'v>(
+    view: &View<'v>,
+    left_out: impl Fn(ThreadIndex) -> bool,
+    others: &'v mut Vec<ThreadIndex>,
+) -> View<'v> {
+    others.extend(
+        view.enabled
+            .iter()
+            .copied()
+            .filter(|&other| !left_out(other)),
+    );
+    match others.iter().any(|&other| !view.spins(other)) {
+        true => View {
+            enabled: others,
+            ..*view
+        },
+        false => *view,
+    }
 }
 
 /// How far a thread has come.
@@ -75,6 +113,10 @@ pub struct Preempting<'a> {
     progress: Vec<Progress>,
     /// Who was let go at the last decision for an event that is no access.
     executes: Option<ThreadIndex>,
+    /// What it gives back with that.
+    frees: Option<u64>,
+    /// Who is kept back, and until which block is freed.
+    kept_back: Vec<(ThreadIndex, u64)>,
     begun: bool,
 }
 
@@ -89,6 +131,8 @@ impl<'a> Preempting<'a> {
             threads: Vec::new(),
             progress: Vec::new(),
             executes: None,
+            frees: None,
+            kept_back: Vec::new(),
             begun: false,
         }
     }
@@ -166,11 +210,32 @@ impl<'a> Preempting<'a> {
         };
         let (number, to) = found?;
         self.done[number] = true;
+        if let Return::OnceFreed(block) = self.preemptions[number].until {
+            self.kept_back.push((thread, block));
+        }
         Some(to)
+    }
+
+    /// Who has waited for what was freed last.
+    fn called_back(&mut self, view: &View<'_>) -> Option<ThreadIndex> {
+        let freed = self.frees.take()?;
+        let mut kept = self.kept_back.iter();
+        let (thread, _) =
+            *kept.find(|(thread, block)| *block == freed && view.is_enabled(*thread))?;
+        Some(thread)
     }
 
     /// Who goes on if nobody is preempted.
     fn next(&self, view: &View<'_>) -> ThreadIndex {
+        let kept_back = |thread: ThreadIndex| self.kept_back.iter().any(|kept| kept.0 == thread);
+        match self.kept_back.is_empty() {
+            true => self.next_of_these(view),
+            false => self.next_of_these(&without(view, kept_back, &mut Vec::new())),
+        }
+    }
+
+    /// The same of all that are enabled in a view.
+    fn next_of_these(&self, view: &View<'_>) -> ThreadIndex {
         let goes_on = |thread: ThreadIndex| view.is_enabled(thread) && !view.spins(thread);
         let running = view.last.map_or(ThreadIndex::MAIN, |last| last.running);
         let path = match self.turns {
@@ -188,15 +253,7 @@ impl<'a> Preempting<'a> {
                 false => next_in_turn(view),
             };
         }
-        let others = view.enabled.iter().copied().filter(|&other| other != one);
-        let others: Vec<ThreadIndex> = others.collect();
-        match others.iter().any(|&other| !view.spins(other)) {
-            true => next_in_turn(&View {
-                enabled: &others,
-                ..*view
-            }),
-            false => next_in_turn(view),
-        }
+        next_in_turn(&without(view, |thread| thread == one, &mut Vec::new()))
     }
 
     /// How many accesses the thread can make up to its next point.
@@ -224,7 +281,10 @@ impl Strategy for Preempting<'_> {
     fn decide(&mut self, view: &View<'_>) -> Decision {
         self.settle(view);
         self.begun = true;
-        let mut thread = self.next(view);
+        let mut thread = match self.called_back(view) {
+            Some(thread) => thread,
+            None => self.next(view),
+        };
         // Who goes on instead may stand at a point of its own.
         for _ in 0..self.preemptions.len() {
             match self.instead(view, thread) {
@@ -232,7 +292,11 @@ impl Strategy for Preempting<'_> {
                 None => break,
             }
         }
+        // If nobody else could go on, it need not wait any longer either.
+        self.kept_back.retain(|(kept, _)| *kept != thread);
         self.executes = Self::counts(view, thread).then_some(thread);
+        let operation = view.operation(thread);
+        self.frees = (operation.kind == EventKind::Free).then_some(operation.object);
         let most = self.distance(thread).min(STUBBORN);
         Decision::Run(Grant::accesses(view, thread, most))
     }
@@ -265,7 +329,7 @@ impl Strategy for Preempting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Relay, lost_update, run};
+    use crate::machine::{FREED, Outcome, Relay, Step, lost_update, run};
     use crate::{Plan, Rule};
     use alloc::vec;
 
@@ -280,6 +344,7 @@ mod tests {
             number,
             accesses,
             to,
+            until: Return::InTurn,
             turn,
         }
     }
@@ -336,6 +401,31 @@ mod tests {
         let reversed = [&main, &two, &one, &main].map(Clone::clone);
         assert_eq!(order(&Precedence::First(two)), reversed);
         assert_eq!(order(&Precedence::Last(one)), reversed);
+    }
+
+    /// The first thread uses a block that main frees when the second has ended, and
+    /// that is then used again.
+    #[test]
+    fn whoever_is_kept_back_goes_on_when_the_block_is_freed() {
+        use Step::{Fork, Free, Join, Read, Set};
+        let program = vec![
+            vec![Fork(1), Fork(2), Join(2), Free(3), Set(3, 0)],
+            vec![Read(3), Step::FailIf(FREED)],
+            vec![Set(0, 1)],
+        ];
+        let [one, _] = children();
+        let turns = Precedence::First(one);
+        let outcome = |until| {
+            let point = Preemption {
+                until,
+                ..point(1, Some(0), 1)
+            };
+            run(&program, &mut Preempting::new(&[point], &turns)).outcome
+        };
+        assert!(matches!(outcome(Return::InTurn), Outcome::Ended(_)));
+        assert!(matches!(outcome(Return::OnceFreed(3)), Outcome::Failed(_)));
+        // Nobody frees that: it goes on when the others have ended.
+        assert!(matches!(outcome(Return::OnceFreed(7)), Outcome::Ended(_)));
     }
 
     #[test]

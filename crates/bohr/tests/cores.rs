@@ -230,6 +230,21 @@ fn a_core_of_a_deadlock_becomes_a_schedule() {
     folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
 }
 
+/// Whoever comes too late has to be kept back until main has freed the queue, for which
+/// all the others have to do their work; and main never waits for it afterwards.
+#[test]
+fn a_core_of_a_use_after_the_end_becomes_a_schedule() {
+    let folder = Folder::empty();
+    folder.build("torn_down", &["--production", "-O2"]);
+    crash(&folder, "");
+    let words = ["core", "left.core", "--program", "./program", "--json"];
+    let told = folder.bohr(&[&words[..], &["-o", "bug"]].concat());
+    let told = told.expect(1).json();
+    assert!(told["tries"].as_u64() <= Some(10), "{told}");
+    assert_eq!(told["alignment"], "exact");
+    folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
+}
+
 /// By counted blocks the good run is compared one iteration too late, where the flag is
 /// as it was in the core: what an index is for.
 #[test]

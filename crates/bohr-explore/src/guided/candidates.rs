@@ -3,7 +3,7 @@
 use super::{Passing, Ranked, Search};
 use bohr_event::control::Step;
 use bohr_event::{EventKind, MemoryOrder, Operation, ThreadIndex};
-use bohr_schedule::Preemption;
+use bohr_schedule::{Preemption, Return};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A point at which a thread may give way.
@@ -192,6 +192,7 @@ impl Candidate {
             number: self.number,
             accesses: self.accesses_since,
             to: path(to)?,
+            until: Return::InTurn,
             turn: self.turn,
         };
         Some(Choice {

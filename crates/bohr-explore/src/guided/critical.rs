@@ -50,6 +50,11 @@ impl Places {
             kind if kind.is_access() => u64::from(operation.size),
             _ => 0,
         };
+        self.within(start, size)
+    }
+
+    /// The positions of the variables that lie there, in whole or in part.
+    pub fn within(&self, start: u64, size: u64) -> impl Iterator<Item = usize> + '_ {
         let end = start.saturating_add(size);
         let lowest = start.saturating_sub(self.largest);
         let first = self.by_address.partition_point(|one| one.0 < lowest);

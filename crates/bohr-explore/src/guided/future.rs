@@ -3,6 +3,7 @@
 use super::candidates::{Candidate, Choice};
 use super::{Passing, Places, Ranked};
 use bohr_event::{EventKind, PlaceNumber, ThreadIndex};
+use bohr_schedule::{Preemption, Return};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// See the module.
@@ -23,6 +24,18 @@ pub(super) struct Future<'r> {
     ends: HashMap<u64, usize>,
     /// By lock or condition: what is done to it.
     uses: HashMap<u64, Vec<usize>>,
+    /// By critical variable: the heap blocks that it lay in, as they were freed.
+    blocks: BTreeMap<usize, Vec<Block>>,
+}
+
+/// A block of heap memory that was freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    start: u64,
+    allocated: usize,
+    freed: usize,
+    /// By whom.
+    by: ThreadIndex,
 }
 
 impl<'r> Future<'r> {
@@ -37,6 +50,7 @@ impl<'r> Future<'r> {
             created: HashMap::new(),
             ends: HashMap::new(),
             uses: HashMap::new(),
+            blocks: blocks(passing, places),
         };
         for access in ranked {
             let place = passing.steps[access.event].operation.place;
@@ -175,6 +189,36 @@ impl<'r> Future<'r> {
         first.is_some_and(|first| waits.is_none_or(|&waits| first < waits))
     }
 
+    /// The block that another thread will free, of those in which lies what the
+    /// candidate's block accesses.
+    fn freed_later(&self, candidate: &Candidate) -> Option<u64> {
+        let moment = candidate.event;
+        let lives = |block: &&Block| (block.allocated..block.freed).contains(&moment);
+        let variables = candidate.accesses.iter();
+        let blocks = variables.filter_map(|variable| self.blocks.get(variable)?.iter().find(lives));
+        let by_others = blocks.filter(|block| block.by != candidate.thread);
+        { by_others }
+            .min_by_key(|block| block.freed)
+            .map(|block| block.start)
+    }
+
+    /// The [choices](Self::choices), and where another thread will free what the block
+    /// accesses, one more: that this thread goes on no sooner.
+    pub fn choices_and_returns(&self, candidate: &Candidate) -> Vec<Choice> {
+        let mut choices = self.choices(candidate);
+        if let (Some(first), Some(block)) = (choices.first(), self.freed_later(candidate)) {
+            let kept_back = Choice {
+                preemption: Preemption {
+                    until: Return::OnceFreed(block),
+                    ..first.preemption.clone()
+                },
+                event: first.event,
+            };
+            choices.insert(1, kept_back);
+        }
+        choices
+    }
+
     /// Those who could go on instead, and will access what the block accesses before
     /// they have to wait for the end of whoever gives way. Where nobody will, since the
     /// variable is another object by then, those count who will come to where it was
@@ -209,4 +253,34 @@ impl<'r> Future<'r> {
             somebody => somebody,
         }
     }
+}
+
+/// The heap blocks in which critical variables lay, by variable, in the order in which
+/// they were freed.
+fn blocks(passing: Passing<'_>, places: &Places) -> BTreeMap<usize, Vec<Block>> {
+    let mut allocated: HashMap<u64, (usize, u64)> = HashMap::new();
+    let mut blocks: BTreeMap<usize, Vec<Block>> = BTreeMap::new();
+    for (event, step) in passing.steps.iter().enumerate() {
+        let (start, size) = (step.operation.object, u64::from(step.operation.size));
+        match step.operation.kind {
+            EventKind::Alloc => {
+                allocated.insert(start, (event, size));
+            }
+            EventKind::Free => {
+                // What was there before the first thread was is not in the run.
+                let (since, size) = allocated.remove(&start).unwrap_or((0, size));
+                let block = Block {
+                    start,
+                    allocated: since,
+                    freed: event,
+                    by: step.thread,
+                };
+                for variable in places.within(start, size) {
+                    blocks.entry(variable).or_default().push(block);
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
 }

@@ -18,21 +18,32 @@ pub fn of(report: &Report) -> Option<Likeness> {
         (None, None) => return None,
     };
     let threads = report.threads.iter();
-    let places = threads
-        .filter(|thread| numbers.contains(&thread.number))
-        .map(|thread| innermost(thread, program))
-        .collect::<Option<Vec<SeenPlace>>>()?;
-    Some(Likeness { ending, places })
+    let (mut places, mut callers) = (Vec::new(), Vec::new());
+    for thread in threads.filter(|thread| numbers.contains(&thread.number)) {
+        let mut own = own_places(thread, program);
+        places.push(own.next()?);
+        callers.extend(own.filter(|_| ending != Ending::Hang));
+    }
+    Some(Likeness {
+        ending,
+        places,
+        callers,
+    })
 }
 
-/// The innermost place in what the program's author wrote.
-fn innermost(thread: &ThreadReport, program: Option<&String>) -> Option<SeenPlace> {
-    let own = |frame: &&FrameReport| frame.object.as_ref() == program;
-    let mut spots = thread.frames.iter().filter(own).map(spot);
-    let spot = spots.find(|spot| spot.line.is_some() && !is_library(spot))?;
-    Some(SeenPlace {
-        function: spot.function?,
-        line: spot.line,
+/// The places in what the program's author wrote, innermost first.
+fn own_places<'r>(
+    thread: &'r ThreadReport,
+    program: Option<&'r String>,
+) -> impl Iterator<Item = SeenPlace> + 'r {
+    let own = move |frame: &&FrameReport| frame.object.as_ref() == program;
+    let spots = thread.frames.iter().filter(own).map(spot);
+    let spots = spots.filter(|spot| spot.line.is_some() && !is_library(spot));
+    spots.filter_map(|spot| {
+        Some(SeenPlace {
+            function: spot.function?,
+            line: spot.line,
+        })
     })
 }
 

@@ -137,7 +137,8 @@ impl Diagnosis for Irreproducible {
             Irreproducible::NoProgram(_) => "give the build that left the core: --program".into(),
             Irreproducible::Nowhere => "bohr hunt --like CORE -- PROGRAM".into(),
             Irreproducible::Uncounted(_) => {
-                "build it with `bohr cc --production=count` and get a core of that, or leave                  --align out: the index of the failure is the better guide"
+                "build it with `bohr cc --production=count` and get a core of that, or leave \
+                 --align out: the index of the failure is the better guide"
                     .into()
             }
         })

@@ -49,7 +49,11 @@ fn of_log(program: &Program, recording: &Recording) -> Result<Likeness, Failure>
             Ending::Signal(*number)
         }
     };
-    Ok(Likeness { ending, places })
+    Ok(Likeness {
+        ending,
+        places,
+        callers: Vec::new(),
+    })
 }
 
 /// How the run ended, for those who solve constraints, and in which thread, if in one.

@@ -141,5 +141,9 @@ fn not_found(text: &mut String, told: &Reproduced) {
 pub fn preemption(point: &ToldPreemption) -> String {
     let line = point.line.as_deref().unwrap_or("?");
     let (thread, to, before) = (&point.thread, &point.to, &point.before);
-    format!("thread {thread} gives way to {to} before its {before} at {line}")
+    let until = match point.kept_back {
+        true => ", until what it uses there is freed",
+        false => "",
+    };
+    format!("thread {thread} gives way to {to} before its {before} at {line}{until}")
 }

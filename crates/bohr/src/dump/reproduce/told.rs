@@ -5,7 +5,7 @@ use super::aligned::Aligned;
 use super::{Failed, index};
 use bohr_explore::guided::{Critical, Ranked, Try};
 use bohr_program::Program;
-use bohr_schedule::{Precedence, Rule};
+use bohr_schedule::{Precedence, Return, Rule};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -97,6 +97,8 @@ pub struct ToldPreemption {
     pub thread: String,
     /// To whom.
     pub to: String,
+    /// Whether it does not go on before what it uses there has been freed.
+    pub kept_back: bool,
     /// Before it did what.
     pub before: String,
     /// Where.
@@ -187,6 +189,7 @@ fn preemptions(aligned: &Aligned, attempt: &Try) -> Vec<ToldPreemption> {
         ToldPreemption {
             thread: point.thread.to_string(),
             to: point.to.to_string(),
+            kept_back: point.until != Return::InTurn,
             before: step.map_or_else(String::new, |step| step.operation.kind.to_string()),
             line: aligned.lines.get(event).cloned(),
         }
