@@ -14,6 +14,8 @@ pub struct Clock {
     elapsed: Cell<u64>,
     /// What the real-time clock showed there.
     epoch: Cell<u64>,
+    /// How often the target has looked.
+    looks: Cell<u64>,
 }
 
 /// The clock of this process.
@@ -21,6 +23,7 @@ pub struct Clock {
 pub static CLOCK: CarrierOnly<Clock> = CarrierOnly::new(Clock {
     elapsed: Cell::new(0),
     epoch: Cell::new(0),
+    looks: Cell::new(0),
 });
 
 /// What the monotonic clock shows at the fork point: a machine that has been up for a day.
@@ -45,8 +48,14 @@ impl Clock {
 
     /// A look at a clock of the system.
     pub fn read(&self, clock: libc::clockid_t) -> u64 {
+        self.looks.set(self.looks.get() + 1);
         self.advance_to(self.elapsed.get() + GLANCE);
         self.origin(clock) + self.elapsed.get()
+    }
+
+    /// How often the target has looked at a clock.
+    pub fn looks(&self) -> u64 {
+        self.looks.get()
     }
 
     /// What the clock shows at the fork point.

@@ -1,7 +1,8 @@
 //! Whether the program is under control. It is not before `main`, in processes
-//! that it starts itself, and if nobody asked for it.
+//! that it starts itself, and if nobody asked for it. Nor are threads that it makes past
+//! the C library: they come into the runtime from outside of the engine, and are let by.
 
-use crate::{dispatch, footprint, grant::GRANT, hooks};
+use crate::{dispatch, faults, footprint, grant::GRANT, hooks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 #[unsafe(link_section = "bohr_hot")]
@@ -10,6 +11,9 @@ static ON: AtomicBool = AtomicBool::new(false);
 static DISPATCHING: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = "bohr_hot")]
 static WATCHING: AtomicBool = AtomicBool::new(false);
+
+#[unsafe(link_section = "bohr_hot")]
+static SHARED: AtomicBool = AtomicBool::new(false);
 
 /// Whether control will come: an explorer is there.
 #[inline]
@@ -25,7 +29,20 @@ pub fn expect() {
 /// Whether interposed calls and hooks go to the engine.
 #[inline]
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed)
+    ON.load(Ordering::Relaxed) && !(is_shared() && !faults::has_own_stack())
+}
+
+/// Whether threads that nobody controls may use this memory beside the engine.
+#[inline]
+pub fn is_shared() -> bool {
+    SHARED.load(Ordering::Relaxed)
+}
+
+/// The program makes such a thread. From now on whoever comes by is asked who it is, which
+/// takes a system call, and no access uses up leave before that.
+pub fn share() {
+    SHARED.store(true, Ordering::Relaxed);
+    hooks::announce_all();
 }
 
 /// Whether hidden system calls go to the engine, too.

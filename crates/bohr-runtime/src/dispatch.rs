@@ -7,7 +7,9 @@
 //! the kernel does not offer it, such calls block the whole run.
 
 use crate::{
-    control, faults,
+    control,
+    engine::ENGINE,
+    faults,
     footprint::{self, mappings, withheld},
     objects::OBJECTS,
     obstacles, omitted_stores, outlasting, system,
@@ -171,6 +173,9 @@ fn handle(call: &mut Call) {
     omitted_stores::take_back();
     obstacles::note_call(number, arguments);
     outlasting::note_call(number, arguments);
+    if !system_calls::is_between_threads(number) {
+        ENGINE.note_strange();
+    }
     match number {
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
             match copies::wanted(number, arguments) {

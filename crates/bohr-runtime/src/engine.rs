@@ -6,6 +6,7 @@
 //! it has announced and not yet done is visible to the strategy as pending.
 
 mod idleness;
+mod recurrence;
 mod stores;
 mod turns;
 
@@ -29,6 +30,7 @@ use alloc::{boxed::Box, vec::Vec};
 use bohr_event::{ChoiceKind, EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
 use bohr_schedule::{Cause, Pending, Roster, Strategy, View};
 use core::cell::{Cell, RefCell};
+use recurrence::Recurrence;
 
 /// All state of a controlled run.
 pub struct Engine {
@@ -81,6 +83,7 @@ pub struct Engine {
     /// Events executed when the running thread was last switched to.
     switched_at: Cell<u64>,
     sample: Sample,
+    recurrence: Recurrence,
 }
 
 /// The engine of this process.
@@ -111,6 +114,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     last: Cell::new(None),
     switched_at: Cell::new(0),
     sample: Sample::new(),
+    recurrence: Recurrence::new(),
 });
 
 /// How a wait ended.
@@ -409,6 +413,7 @@ impl Engine {
             TRACER.step(self.last_ran.get(), operation);
         }
         self.note_idleness(&operation);
+        self.note_recurrence(&operation);
     }
 
     /// The place of the last event.

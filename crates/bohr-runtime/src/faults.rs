@@ -83,6 +83,21 @@ pub fn use_own_stack() {
     unsafe { system::call(libc::SYS_sigaltstack, [description, 0, 0, 0, 0, 0]) };
 }
 
+/// Whether the calling thread has such a stack. Threads that the program makes by `clone`
+/// begin without one, and what the program itself sets never reaches the kernel.
+#[cold]
+pub fn has_own_stack() -> bool {
+    let mut description = libc::stack_t {
+        ss_sp: core::ptr::null_mut(),
+        ss_flags: 0,
+        ss_size: 0,
+    };
+    let answer = &raw mut description as usize;
+    // SAFETY: writes the description.
+    unsafe { system::call_in_passing(libc::SYS_sigaltstack, [0, answer, 0, 0, 0, 0]) };
+    is_own(description.ss_sp as usize)
+}
+
 /// Installs the handlers.
 pub fn install() {
     use_own_stack();

@@ -18,7 +18,7 @@ pub mod shadow;
 
 pub use block::{Header, State};
 
-use crate::{addresses, carrier::CarrierOnly, control, notices, rewind};
+use crate::{addresses, carrier::CarrierOnly, control, notices, rewind, system_calls::limits};
 use alloc::collections::BTreeMap;
 use block::SIZE as HEADER;
 use bohr_event::{ThreadIndex, control::Notice};
@@ -34,6 +34,8 @@ struct Heap {
     mapped: [Cell<u64>; addresses::HEAP_REGIONS / 64],
     /// Number of the running thread's region.
     current: Cell<usize>,
+    /// Bytes of all blocks that are given out.
+    in_use: Cell<usize>,
     /// Regions that belong to a thread, with the hash of its path. Apart from
     /// the regions themselves, since most threads never allocate.
     owners: RefCell<BTreeMap<usize, u64>>,
@@ -43,11 +45,13 @@ struct Heap {
 static HEAP: CarrierOnly<Heap> = CarrierOnly::new(Heap {
     mapped: [const { Cell::new(0) }; addresses::HEAP_REGIONS / 64],
     current: Cell::new(0),
+    in_use: Cell::new(0),
     owners: RefCell::new(BTreeMap::new()),
 });
 
 /// Held while threads of the system may run side by side: before control
-/// begins, and in processes that the target starts itself.
+/// begins, in processes that the target starts itself, and where it has made threads
+/// past the C library.
 #[unsafe(link_section = "bohr_hot")]
 static BUSY: AtomicBool = AtomicBool::new(false);
 
@@ -64,7 +68,7 @@ pub enum Misuse {
 }
 
 fn alone<R>(action: impl FnOnce() -> R) -> R {
-    if control::is_on() {
+    if !control::is_shared() && control::is_on() {
         return action();
     }
     while BUSY.swap(true, Ordering::Acquire) {
@@ -153,7 +157,17 @@ pub fn allocate(size: usize, alignment: usize) -> usize {
     let Some(total) = size.checked_add(extra) else {
         return 0;
     };
-    let payload = alone(|| region(HEAP.current.get()).map_or(0, |region| region.take(total)));
+    if !limits::leave_room(total) {
+        return 0;
+    }
+    let payload = alone(|| {
+        let payload = region(HEAP.current.get()).map_or(0, |region| region.take(total));
+        if payload != 0 {
+            let size = Header::of(payload).size();
+            HEAP.in_use.set(HEAP.in_use.get() + size);
+        }
+        payload
+    });
     if payload == 0 {
         if size < BEYOND {
             notices::note(Notice::HeapLimit);
@@ -176,10 +190,17 @@ pub fn release(payload: usize) -> Result<(), Misuse> {
     let payload = origin(payload)?;
     let number = (payload - addresses::HEAP) / addresses::HEAP_REGION;
     alone(|| {
-        region(number)
-            .ok_or(Misuse::NoBlock)
-            .map(|region| region.give(payload))
+        let region = region(number).ok_or(Misuse::NoBlock)?;
+        let size = Header::of(payload).size();
+        HEAP.in_use.set(HEAP.in_use.get().saturating_sub(size));
+        region.give(payload);
+        Ok(())
     })
+}
+
+/// Bytes that the program has in blocks.
+pub fn in_use() -> usize {
+    HEAP.in_use.get()
 }
 
 /// The address that the block behind `payload` really begins at.

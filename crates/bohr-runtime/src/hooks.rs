@@ -141,7 +141,10 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
     // SAFETY: the description leads to writable variables of its object.
     unsafe {
         *description.hooks = Hooks {
-            access: entry::watched_access as *const (),
+            access: match control::is_shared() {
+                true => entry::announced_access as *const (),
+                false => entry::watched_access as *const (),
+            },
             range: entry::range as *const (),
             copy: entry::copy as *const (),
             fence: entry::fence as *const (),

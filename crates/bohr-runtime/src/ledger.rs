@@ -7,7 +7,10 @@ use crate::{
     system,
 };
 use bohr_event::control::{Detail, Obstacle, Outcome, Request};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::{
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+};
 
 /// Room for what a run has to say: address space, not memory.
 const LENGTH: usize = 1 << 30;
@@ -22,6 +25,8 @@ const BODY: usize = (LEARNT + MOST_PAGES * size_of::<AtomicUsize>()).next_multip
 /// The numbers that every run leaves.
 #[repr(C)]
 struct Figures {
+    /// A run is over and writes down how it went.
+    closing: AtomicBool,
     finished: AtomicBool,
     threads: AtomicU32,
     events: AtomicU64,
@@ -73,6 +78,11 @@ impl Ledger {
         unsafe { system::try_call(libc::SYS_mmap, arguments) }.map(Ledger)
     }
 
+    /// Where it is.
+    pub fn memory(&self) -> Range<usize> {
+        self.0..self.0 + LENGTH
+    }
+
     fn figures(&self) -> &Figures {
         // SAFETY: the mapping begins with them, is never unmapped, and zeroes are valid.
         unsafe { &*(self.0 as *const Figures) }
@@ -80,6 +90,7 @@ impl Ledger {
 
     /// Before a process is cloned.
     pub fn clear(&self) {
+        self.figures().closing.store(false, Ordering::Relaxed);
         self.figures().finished.store(false, Ordering::Relaxed);
         self.figures().obstacle.store(0, Ordering::Relaxed);
         self.figures().handed.store(0, Ordering::Relaxed);
@@ -87,8 +98,19 @@ impl Ledger {
         self.figures().rested.store(false, Ordering::Relaxed);
     }
 
+    /// In a run that is over: it writes down how it went, which can take a while.
+    pub fn close(&self) {
+        self.figures().closing.store(true, Ordering::Release);
+    }
+
+    /// Whether a run does that.
+    pub fn is_closing(&self) -> bool {
+        self.figures().closing.load(Ordering::Acquire)
+    }
+
     /// In a clone: a run is over, and as if it had not been.
     pub fn add_undone(&self, summary: &Summary) {
+        self.figures().closing.store(false, Ordering::Relaxed);
         let count = self.undone();
         if count < MOST_RUNS {
             // SAFETY: the mapping has room for so many.

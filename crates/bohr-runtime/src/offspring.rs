@@ -17,8 +17,11 @@ use core::{
 
 /// Time between looks at the clock.
 pub const TICK: u64 = 50_000_000;
-/// How long an overdue process may take to tell where it is.
+/// How long an overdue process may take to begin to tell where it is.
 const LAST_WORDS: u64 = 2_000_000_000;
+/// How long one may take to tell it: a schedule can be long, and without it a run cannot be
+/// made again.
+const REPORT: u64 = 20_000_000_000;
 /// Interrupts waits. Reserved as [`WATCHDOG`] is.
 const TICKER: i32 = 62;
 
@@ -61,7 +64,13 @@ impl End {
 /// Waits for a child. The clock is looked at when the tick interrupts the wait,
 /// so a short run costs one system call here. `runs` tells how many runs the child
 /// has done with, since the limit is for one; or `None` if it does not hold any more.
-pub fn wait_for(child: usize, milliseconds: u32, runs: impl Fn() -> Option<u64>) -> End {
+/// `reports` tells whether the child writes down how its run went.
+pub fn wait_for(
+    child: usize,
+    milliseconds: u32,
+    runs: impl Fn() -> Option<u64>,
+    reports: impl Fn() -> bool,
+) -> End {
     let limit = u64::from(milliseconds) * 1_000_000;
     let mut begin = (0, None);
     let mut asked = false;
@@ -91,7 +100,7 @@ pub fn wait_for(child: usize, milliseconds: u32, runs: impl Fn() -> Option<u64>)
         if elapsed > limit && !asked {
             asked = true;
             send_signal(child, WATCHDOG);
-        } else if asked && elapsed > limit + LAST_WORDS {
+        } else if asked && elapsed > limit + if reports() { REPORT } else { LAST_WORDS } {
             killed = true;
             send_signal(child, libc::SIGKILL);
         }

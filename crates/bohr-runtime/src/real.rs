@@ -86,6 +86,15 @@ pub fn find_all() {
     }
 }
 
+/// The value of a variable of one word that the C library has under this name, if it does.
+pub fn constant(name: &CStr) -> Option<usize> {
+    // SAFETY: a look-up with a valid name, of a variable that the library never changes.
+    unsafe {
+        let address = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
+        address.cast::<usize>().as_ref().copied()
+    }
+}
+
 /// A look-up that fails allocates and frees the words for it, which must not
 /// happen inside an allocator: a version is asked for only where there are two.
 fn look_up(name: &CStr) -> Option<usize> {

@@ -26,8 +26,8 @@ use crate::{
 use alloc::vec::Vec;
 use bohr_fiber::{Body, Fiber, StackRegion};
 use core::{cell::Cell, ops::Range, ptr};
-pub use written::PAGE;
 use written::{Extent, Written, private_memory};
+pub use written::{PAGE, memory};
 
 /// Pages of which there are copies; a run that writes to more is not undone.
 pub const MOST_PAGES: usize = 4096;

@@ -185,7 +185,7 @@ impl Server {
         let limit = task.job.limits.milliseconds;
         let learnt = ledger.learnt_count();
         let runs = || (ledger.depth() <= depth).then(|| ledger.undone());
-        let end = offspring::wait_for(child, limit, runs);
+        let end = offspring::wait_for(child, limit, runs, || ledger.is_closing());
         if ledger.depth() <= depth {
             let fruitless = ledger.undone() == 0 && ledger.learnt_count() == learnt;
             self.in_vain = if fruitless { self.in_vain + 1 } else { 0 };
@@ -226,7 +226,7 @@ impl Server {
         for _ in 0..count {
             match system::clone_process() {
                 Ok(0) => system::exit(0),
-                Ok(child) => drop(offspring::wait_for(child, 0, || None)),
+                Ok(child) => drop(offspring::wait_for(child, 0, || None, || false)),
                 Err(error) => {
                     let reason = format!("no process for a clone: error {error}; see ulimit -u");
                     self.channel.send(&Reply::Refused(reason));

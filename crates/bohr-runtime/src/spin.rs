@@ -30,6 +30,11 @@ pub struct Spin {
     yields: Cell<(PlaceNumber, u64)>,
     /// How often it has looked and yielded while it was watched.
     watched: Cell<(u32, u32)>,
+    /// Whether it has run since the state of the program was last looked at, and whether
+    /// it could go on while it was ([`crate::engine`]).
+    pub ran: Cell<bool>,
+    /// See `ran`.
+    pub could: Cell<bool>,
 }
 
 /// What a thread that waits in a loop does in turn.
@@ -43,7 +48,7 @@ pub enum Turn {
 
 /// One event as it is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sight {
+pub struct Sight {
     place: u64,
     object: u64,
     value: u64,
@@ -104,6 +109,17 @@ impl Spin {
     }
 }
 
+impl Sight {
+    /// What there is to see of an event that is about to happen.
+    pub fn of(operation: &Operation) -> Sight {
+        Sight {
+            place: operation.place.0,
+            object: operation.object,
+            value: value(operation),
+        }
+    }
+}
+
 impl Sample {
     /// Nothing seen yet.
     pub const fn new() -> Sample {
@@ -159,11 +175,7 @@ impl Sample {
             return false;
         }
         let mut seen = self.seen.borrow_mut();
-        seen[number] = Sight {
-            place: operation.place.0,
-            object: operation.object,
-            value: value(operation),
-        };
+        seen[number] = Sight::of(operation);
         self.count.set(number + 1);
         if number + 1 < seen.len() {
             return false;

@@ -6,7 +6,7 @@
 mod accounts;
 pub mod copies;
 mod duplicates;
-mod limits;
+pub mod limits;
 mod machine_files;
 mod meetings;
 mod patience;
@@ -26,6 +26,14 @@ use core::ffi::c_void;
 
 /// What a call answers that the handler of a signal has ended.
 const INTERRUPTED: isize = -(libc::EINTR as isize);
+
+/// Whether a call does nothing but let the threads of the program wait for each other.
+pub fn is_between_threads(number: i64) -> bool {
+    matches!(
+        number,
+        libc::SYS_futex | libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep
+    )
+}
 
 /// The answer to a call, a negative error number where it is one; `None` if it is
 /// for the kernel alone.

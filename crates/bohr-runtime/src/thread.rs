@@ -19,7 +19,7 @@ pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 ///
 /// Where the C library keeps the truth in the object itself (a mutex, a
 /// semaphore), the condition looks there: no second book-keeping can disagree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wait {
     /// Nothing.
     Nothing,

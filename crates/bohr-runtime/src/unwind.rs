@@ -1,11 +1,13 @@
 //! Stacks of failing threads, from the call frame information that every object
-//! carries for exceptions. Only run at the end of a failing run.
+//! carries for exceptions. Run at the end of a failing run, and now and then in a long
+//! one, for what its threads hold in registers ([`crate::fingerprint`]).
 
-use crate::signals::frame;
+use crate::{hooks::entry, objects::OBJECTS, signals::frame};
 use alloc::vec::Vec;
+use core::ops::Range;
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, NativeEndian, Register,
-    RegisterRule, UnwindContext, UnwindSection, X86_64,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
+    NativeEndian, Register, RegisterRule, UnwindContext, UnwindSection, X86_64,
 };
 
 /// Frames kept of a stack; deep recursion says no more after that.
@@ -14,6 +16,18 @@ const DEEPEST: usize = 64;
 const COUNT: usize = 17;
 const STACK: usize = X86_64::RSP.0 as usize;
 const INSTRUCTION: usize = X86_64::RA.0 as usize;
+
+/// Registers that a call leaves as they are, and the two that lead back from it.
+const KEPT: [usize; 8] = [
+    X86_64::RBX.0 as usize,
+    X86_64::RBP.0 as usize,
+    STACK,
+    X86_64::R12.0 as usize,
+    X86_64::R13.0 as usize,
+    X86_64::R14.0 as usize,
+    X86_64::R15.0 as usize,
+    INSTRUCTION,
+];
 
 /// Where a signal's context has the registers, by their DWARF numbers.
 const ORDER: [i32; COUNT] = [
@@ -177,16 +191,9 @@ fn caller(
     }
     // A return address may be the first of the next function.
     let address = registers.instruction() - u64::from(!registers.interrupted);
-    let tables = Tables::of(address)?;
-    let header = EhFrameHdr::new(tables.header, NativeEndian)
-        .parse(&tables.bases, size_of::<usize>() as u8)
-        .ok()?;
-    let frames = tables.frames(&header)?;
-    let bases = tables.bases.set_eh_frame(frames.as_ptr() as u64);
-    let frames: EhFrame<Bytes> = EhFrame::from(EndianSlice::new(frames, LittleEndian));
-    let table = header.table()?;
-    let row = table
-        .unwind_info_for_address(&frames, &bases, context, address, EhFrame::cie_from_offset)
+    let (function, frames, bases) = described(address)?;
+    let row = function
+        .unwind_info_for_address(&frames, &bases, context, address)
         .ok()?;
     let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else {
         return None;
@@ -212,6 +219,66 @@ fn caller(
     }
     outer.values[STACK] = frame;
     Some(outer)
+}
+
+/// What the call frame information says of the function that holds an address, and
+/// where that information is.
+fn described(
+    address: u64,
+) -> Option<(FrameDescriptionEntry<Bytes>, EhFrame<Bytes>, BaseAddresses)> {
+    let tables = Tables::of(address)?;
+    let header = EhFrameHdr::new(tables.header, NativeEndian)
+        .parse(&tables.bases, size_of::<usize>() as u8)
+        .ok()?;
+    let frames = tables.frames(&header)?;
+    let bases = tables.bases.set_eh_frame(frames.as_ptr() as u64);
+    let frames: EhFrame<Bytes> = EhFrame::from(EndianSlice::new(frames, LittleEndian));
+    let table = header.table()?;
+    let function = table
+        .fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
+        .ok()?;
+    Some((function, frames, bases))
+}
+
+/// With what a thread goes on that has come into the runtime, by a hook or a call.
+#[derive(Debug)]
+pub struct Entrance {
+    /// The registers that a call leaves as they are, and where it goes on.
+    pub values: [u64; KEPT.len()],
+    /// What the stack holds from here on is the program's, or was saved for it.
+    pub lowest: usize,
+    /// So are vector registers that a hook has saved further down.
+    pub vectors: Range<usize>,
+}
+
+/// How a thread came into the runtime whose frames these registers are in. `None` where
+/// that cannot be told.
+pub fn entrance(mut registers: Registers, bounds: &Bounds) -> Option<Entrance> {
+    let mut context = UnwindContext::new();
+    let mut hook = None;
+    while OBJECTS.is_runtime(registers.instruction()) {
+        let (function, ..) = described(registers.instruction() - 1)?;
+        if entry::saves_registers(function.initial_address()) {
+            hook = Some(registers);
+        }
+        let outer = caller(&registers, bounds, &mut context)?;
+        if !is_outwards(&registers, &outer, bounds) {
+            return None;
+        }
+        registers = outer;
+    }
+    let values = KEPT.map(|register| registers.values[register]);
+    let (lowest, vectors) = match hook {
+        None => (registers.stack_pointer(), 0..0),
+        Some(hook) => {
+            entry::saved_registers(hook.values[X86_64::RBP.0 as usize], hook.values[STACK])
+        }
+    };
+    Some(Entrance {
+        values,
+        lowest,
+        vectors,
+    })
 }
 
 /// A word of a stack.

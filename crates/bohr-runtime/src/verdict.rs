@@ -22,7 +22,7 @@ use bohr_event::{
 };
 use bohr_fiber::Fiber;
 use bohr_schedule::Stop;
-use core::cell::Cell;
+use core::{cell::Cell, ops::Range};
 
 /// What a run needs to know in order to report.
 pub struct Reporting {
@@ -56,6 +56,19 @@ impl Reporting {
     /// Sets where the unwinder starts in the failing thread.
     pub fn set_context(&self, registers: unwind::Registers) {
         self.context.set(Some(registers));
+    }
+
+    /// Memory that is shared with the template.
+    pub fn memory(&self) -> Option<Range<usize>> {
+        self.ledger.get().map(|ledger| ledger.memory())
+    }
+
+    /// Begins the end of the run; whether that had begun.
+    fn close(&self) -> bool {
+        if let Some(ledger) = self.ledger.get() {
+            ledger.close();
+        }
+        self.closing.replace(true)
     }
 
     /// Whether a run is being closed.
@@ -117,7 +130,7 @@ pub fn broken(message: &str) -> ! {
 /// or, where nothing is lost by it, undoes the run instead. `settle` does what is
 /// left to be done before.
 pub fn exited(code: i32, settle: impl FnOnce()) {
-    if REPORTING.closing.replace(true) {
+    if REPORTING.close() {
         return;
     }
     let outcome = Outcome::Exited { code };
@@ -131,7 +144,7 @@ pub fn exited(code: i32, settle: impl FnOnce()) {
 }
 
 fn close(outcome: Outcome) -> ! {
-    if !REPORTING.closing.replace(true) {
+    if !REPORTING.close() {
         write(&outcome);
     }
     if matches!(outcome, Outcome::Failed(_)) {
@@ -243,14 +256,19 @@ fn frames(thread: &Thread, failing: bool) -> Vec<PlaceNumber> {
             None => Some(unwind::Registers::here()),
         }
     } else {
-        // SAFETY: null, or the fiber of a live thread.
-        let fiber = unsafe { thread.fiber.get().as_ref() };
-        match fiber.and_then(Fiber::registers) {
-            Some(suspended) => Some(unwind::Registers::of_fiber(suspended)),
-            None => thread.baton.registers(),
-        }
+        registers(thread)
     };
     registers.map_or_else(Vec::new, |registers| program_frames(registers, thread))
+}
+
+/// Where a thread will go on that does not run now.
+pub fn registers(thread: &Thread) -> Option<unwind::Registers> {
+    // SAFETY: null, or the fiber of a live thread.
+    let fiber = unsafe { thread.fiber.get().as_ref() };
+    match fiber.and_then(Fiber::registers) {
+        Some(suspended) => Some(unwind::Registers::of_fiber(suspended)),
+        None => thread.baton.registers(),
+    }
 }
 
 /// The stack of a thread from these registers on, without the runtime's frames.

@@ -1,6 +1,7 @@
 //! All tests of this crate from outside, as one program: linked once.
 
 mod backends;
+mod endless;
 mod failures;
 mod fork_points;
 mod harness;

@@ -263,6 +263,19 @@ fn threads_and_those_outside_control_wake_each_other() {
     }
 }
 
+/// What such a thread does goes past the engine, also where it does it at the same time.
+#[test]
+fn threads_from_outside_go_past_the_engine() {
+    let program = Program::compile("strangers.c");
+    for rule in [Rule::Random, Rule::Sequential] {
+        for report in program.start().run(&job(&Plan::new(rule), 5)) {
+            assert_eq!(report.outcome, Outcome::Exited { code: 0 });
+            let detail = report.detail.as_ref().expect("asked for");
+            assert!(detail.notices.contains(&Notice::HiddenThread));
+        }
+    }
+}
+
 /// A child that has ended, or shares nothing that somebody waits for, saves nobody.
 #[test]
 fn a_deadlock_beside_children_is_one() {

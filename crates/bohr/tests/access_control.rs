@@ -45,6 +45,41 @@ fn a_data_race_is_found_and_replays_every_time() {
     folder.bohr(&words).expect(0);
 }
 
+/// A run that goes round in a circle is no matter of its limits, and one that gives up is
+/// no circle.
+#[test]
+fn a_circle_of_accesses_is_found_early_and_replays() {
+    let folder = Folder::empty();
+    folder.build("polite", &[]);
+    for words in [&["./program"][..], &["./program", "waits"]] {
+        for strategy in ["random", "pct", "sequential"] {
+            let options = ["hunt", "--json", "--strategy", strategy, "--"];
+            let found = folder.bohr(&[&options, words].concat()).expect(1);
+            let told = found.json();
+            assert_eq!(told["kind"], json!("livelock"), "{found}");
+            assert_eq!(told["reproduced"], json!(true), "{found}");
+            assert!(told["events"].as_u64() < Some(1 << 20), "{found}");
+            folder
+                .bohr(&["replay", "program.bohr", "--fresh"])
+                .expect(0);
+            let words = ["replay", "program.bohr", "--backend", "threads"];
+            folder.bohr(&words).expect(0);
+        }
+    }
+    let words = ["hunt", "--runs", "3", "--", "./program", "gives-up"];
+    folder.bohr(&words).expect(0);
+}
+
+/// Its accesses are nobody's events, and do not get into anybody's way.
+#[test]
+fn a_thread_made_by_clone_goes_past_the_hooks() {
+    let folder = Folder::empty();
+    folder.build("stranger", &[]);
+    let words = ["hunt", "--json", "--runs", "60", "--", "./program"];
+    let ended = folder.bohr(&words).expect(0);
+    assert!(ended.messages().contains("by `clone`"), "{ended}");
+}
+
 #[test]
 fn atomic_counters_survive_every_schedule() {
     let folder = built(&["-DFIXED"]);

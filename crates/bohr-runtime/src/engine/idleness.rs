@@ -6,13 +6,8 @@
 //! yields, and each of the threads has both looked and yielded in it, the run is
 //! over. A loop that looks at nothing may count what it does where no hook sees it.
 
-use super::Engine;
-use crate::{
-    neighbours,
-    spin::Turn,
-    thread::{Thread, Wait},
-    timers, verdict, waiting,
-};
+use super::{Engine, recurrence::waits_for_others};
+use crate::{spin::Turn, timers, verdict, waiting};
 use bohr_event::{EventKind, FailureKind, Operation};
 
 /// Yields at one place after which a thread is suspected, and again after as many
@@ -83,12 +78,4 @@ impl Engine {
         self.watched.set(0);
         self.each_live(|thread| thread.spin.forget_yields());
     }
-}
-
-fn waits_for_others(thread: &Thread) -> bool {
-    let from_outside = matches!(
-        thread.wait.get(),
-        Wait::Descriptor(..) | Wait::Check(_) | Wait::Signal(_)
-    );
-    thread.deadline.get() == u64::MAX && !from_outside && !neighbours::could_end(thread)
 }

@@ -19,6 +19,9 @@ use bohr_schedule::{Decision, Grant, Pending, Position, Used, View};
 
 /// How many times the limit of events a thread may execute alone.
 const SERIAL: u64 = 50;
+/// So many events of the limit stand for one switch at most, if that leaves so many.
+const EVENTS_PER_SWITCH: u64 = 10;
+const MOST_SWITCHES: u64 = 1 << 20;
 
 impl Engine {
     /// Waits until the operation has been picked and is possible. Signals that
@@ -100,7 +103,7 @@ impl Engine {
             return false;
         }
         let every = buffers::are_used() && (self.tracing.get() || !self.alone.get());
-        if every || self.watched.get() > 0 {
+        if every || self.watched.get() > 0 || self.recurrence.is_watching() {
             self.reserve.set(self.reserve.get() - 1);
             self.filled.set(1);
             self.settle();
@@ -109,7 +112,8 @@ impl Engine {
         // Whoever has been picked does its event, whatever the limit.
         let room = self.room().max(1);
         // The fast path stops before an event that is to be looked at.
-        let distance = Sample::distance(self.settled.get() - self.switched_at.get());
+        let distance = Sample::distance(self.settled.get() - self.switched_at.get())
+            .min(self.recurrence.distance(self.settled.get()));
         let amount = self.reserve.get().min(room).min(distance.max(1));
         self.reserve.set(self.reserve.get() - amount);
         self.filled.set(amount);
@@ -160,6 +164,16 @@ impl Engine {
         verdict::fail(FailureKind::Livelock, &message);
     }
 
+    /// Ends a run that has more switches than can be told in a moment: each is kept, in
+    /// case the run fails, while an event is only counted.
+    fn check_switches(&self) {
+        let most = MOST_SWITCHES.max(self.limit.get() / EVENTS_PER_SWITCH);
+        if RECORD.switches() >= most {
+            let message = format!("the run reached its limit of {most} switches without an end");
+            verdict::fail(FailureKind::Livelock, &message);
+        }
+    }
+
     fn can_nobody_else(&self) -> bool {
         let mut nobody = true;
         self.each_live(|thread| {
@@ -187,6 +201,7 @@ impl Engine {
     /// picks the thread that called.
     pub(super) fn reschedule(&self) {
         self.settle();
+        self.check_switches();
         if waiting::is_in_circle(self.current()) {
             verdict::fail(
                 FailureKind::Deadlock,
@@ -234,6 +249,7 @@ impl Engine {
         self.switched_at.set(self.settled.get());
         CALL_SITE.set(0);
         let (from, to) = (self.thread(before), self.thread(after));
+        to.spin.ran.set(true);
         buffers::show(from, to);
         crate::heap::set_region(to.region);
         (from, to)

@@ -63,6 +63,12 @@ pub fn note(number: i64, arguments: [usize; 6], answer: isize) {
     }
 }
 
+/// Bytes of all of them.
+pub fn length() -> usize {
+    let pieces = MAPPINGS.iter().map(Cell::get);
+    pieces.map(|(start, end)| end - start).sum()
+}
+
 /// What was mapped so far belongs to every run: none of them may give it back and
 /// leave nothing behind.
 pub fn forget() {

@@ -14,7 +14,7 @@ use crate::{
     grant::{CALL_SITE, GRANT, LAST_PLACE, SHADOW_OFFSET, VECTORS},
 };
 use bohr_event::{hook_announced as announced, hook_slow_path as slow_path};
-use core::arch::naked_asm;
+use core::{arch::naked_asm, ops::Range};
 
 #[unsafe(naked)]
 unsafe extern "C" fn whole_access() {
@@ -164,6 +164,31 @@ pub unsafe extern "C" fn copy() {
 #[unsafe(naked)]
 pub unsafe extern "C" fn fence() {
     naked_asm!(slow_path!("{slow}"), vectors = sym VECTORS, slow = sym super::slow_fence)
+}
+
+/// Whether the function that begins here keeps the program's registers on the stack, as
+/// `hook_slow_path` does.
+pub fn saves_registers(function: u64) -> bool {
+    [
+        whole_access as *const (),
+        range as *const (),
+        copy as *const (),
+        fence as *const (),
+        point as *const (),
+    ]
+    .iter()
+    .any(|&entry| entry as u64 == function)
+}
+
+/// Where such a function keeps them, by its `rbp` and `rsp` where it calls on: from which
+/// address on, but for vector registers, and where those are.
+pub fn saved_registers(frame: u64, stack: u64) -> (usize, Range<usize>) {
+    let (lowest, stack) = (frame as usize - 7 * size_of::<u64>(), stack as usize);
+    let vectors = match VECTORS.get() {
+        0 => stack..stack + 16 * size_of::<u128>(),
+        _ => stack..lowest,
+    };
+    (lowest, vectors)
 }
 
 /// Control comes to a point that is watched.

@@ -40,6 +40,8 @@ fn allocate(size: usize, alignment: usize, place: u64) -> *mut c_void {
 
 fn given_out(address: usize, size: usize, place: u64) {
     if control::is_on() {
+        // Which block is next, the heap knows, and not the program.
+        ENGINE.note_strange();
         probe::allocated(address, size.max(1));
         note(EventKind::Alloc, address, size, place);
     }

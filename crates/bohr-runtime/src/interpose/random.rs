@@ -1,7 +1,7 @@
 //! Randomness from the system: the same in every run.
 
 use super::interpose;
-use crate::{carrier::CarrierOnly, control, given, real::real};
+use crate::{carrier::CarrierOnly, control, engine::ENGINE, given, real::real};
 use core::{cell::Cell, ffi::c_void, slice};
 
 /// State of a generator that only has to be the same everywhere (SplitMix64).
@@ -21,6 +21,7 @@ fn next() -> u64 {
 /// # Safety
 /// The buffer must be writable for that many bytes.
 pub unsafe fn fill(buffer: *mut c_void, length: usize) {
+    ENGINE.note_strange();
     // SAFETY: the caller vouches for it.
     let buffer = unsafe { slice::from_raw_parts_mut(buffer.cast::<u8>(), length) };
     if let Some(given) = given::random(length) {

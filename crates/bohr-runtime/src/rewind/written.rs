@@ -9,54 +9,24 @@
 //! there have been as many as there are written pages where there was memory before,
 //! there are none anywhere else.
 
-use crate::{channel, footprint::withheld::Piece, system};
+use crate::{
+    channel,
+    footprint::withheld::Piece,
+    pagemap::{IS_WATCHED, IS_WRITTEN, PageMap, PageRegion, REGIONS},
+    system,
+};
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// A page of memory.
-pub const PAGE: usize = 4096;
-
-/// Regions of one scan; a longer list takes more scans.
-const REGIONS: usize = 512;
+pub use crate::pagemap::PAGE;
 
 const NEW_API: usize = 0xc018_aa3f;
 const REGISTER: usize = 0xc020_aa00;
-const SCAN: usize = 0xc060_6610;
 const API: u64 = 0xaa;
 const ASYNCHRONOUS: u64 = 1 << 15;
 const USER_MODE_ONLY: usize = 1;
 const WRITE_PROTECTION: u64 = 1 << 1;
-const IS_WRITTEN: u64 = 1 << 1;
-const IS_WATCHED: u64 = 1;
-/// Holes count as written to; what is not there is not meant.
-const IS_THERE: u64 = 1 << 3 | 1 << 4; // present, or swapped out
 const PROTECT_MATCHING: u64 = 1;
-
-/// What the kernel tells of neighbouring pages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct PageRegion {
-    start: u64,
-    end: u64,
-    categories: u64,
-}
-
-/// The kernel's `struct pm_scan_arg`.
-#[repr(C)]
-struct ScanArguments {
-    size: u64,
-    flags: u64,
-    start: u64,
-    end: u64,
-    walk_end: u64,
-    regions: u64,
-    regions_length: u64,
-    most_pages: u64,
-    category_inverted: u64,
-    category_mask: u64,
-    category_any: u64,
-    return_mask: u64,
-}
 
 /// Holes up to this length are walked through rather than left out: the kernel does
 /// so in the time of a system call.
@@ -77,8 +47,7 @@ pub enum Extent {
 
 /// Watches the private memory of this process.
 pub struct Written {
-    /// `/proc/self/pagemap`.
-    pages: i32,
+    pages: PageMap,
     /// From the lowest watched address to the highest.
     span: Range<usize>,
     /// Where there was memory when the watch began, ascending; so many are used.
@@ -109,16 +78,12 @@ impl Written {
         let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
         let pages = open(libc::SYS_openat, [libc::AT_FDCWD as usize, path, flags])?;
         Some(Written {
-            pages,
+            pages: PageMap(pages),
             span,
             inhabited: [const { 0..0 }; SPANS],
             spans: 0,
             other_faults: 0,
-            found: [PageRegion {
-                start: 0,
-                end: 0,
-                categories: 0,
-            }; REGIONS],
+            found: [PageRegion::NONE; REGIONS],
         })
     }
 
@@ -169,31 +134,10 @@ impl Written {
         &mut self,
         range: Range<usize>,
         flags: u64,
-        mut take: impl FnMut(Range<usize>),
+        take: impl FnMut(Range<usize>),
     ) -> Option<()> {
-        let mut start = range.start;
-        while start < range.end {
-            let mut arguments = ScanArguments {
-                size: size_of::<ScanArguments>() as u64,
-                flags,
-                start: start as u64,
-                end: range.end as u64,
-                walk_end: 0,
-                regions: self.found.as_mut_ptr() as u64,
-                regions_length: REGIONS as u64,
-                most_pages: 0,
-                category_inverted: 0,
-                category_mask: IS_WRITTEN | IS_WATCHED,
-                category_any: IS_THERE,
-                return_mask: IS_WRITTEN,
-            };
-            let count = control(self.pages, SCAN, &raw mut arguments as usize)?;
-            for region in self.found.get(..count)? {
-                take(region.start as usize..region.end as usize);
-            }
-            start = arguments.walk_end as usize;
-        }
-        Some(())
+        let wanted = IS_WRITTEN | IS_WATCHED;
+        self.pages.scan(&mut self.found, range, flags, wanted, take)
     }
 }
 
@@ -236,14 +180,22 @@ fn control(descriptor: i32, request: usize, argument: usize) -> Option<usize> {
 
 /// The private memory of this process.
 pub fn private_memory() -> Option<Vec<Piece>> {
+    memory(|kind| kind == b'p')
+}
+
+/// The memory of this process that is of a kind: `p` is private, `s` shared.
+pub fn memory(is_meant: impl Fn(u8) -> bool) -> Option<Vec<Piece>> {
     let text = system::file(c"/proc/self/maps").ok()?;
     let lines = text.split(|&byte| byte == b'\n');
     let pieces = lines.filter_map(|line| {
         let mut words = line.split(|&byte| byte == b' ');
         let addresses = core::str::from_utf8(words.next()?).ok()?;
-        let &[read, write, execute, b'p'] = words.next()? else {
+        let &[read, write, execute, kind] = words.next()? else {
             return None;
         };
+        if !is_meant(kind) {
+            return None;
+        }
         let (start, end) = addresses.split_once('-')?;
         let address = |text| usize::from_str_radix(text, 16).ok();
         let permission = |letter, flag| if letter == b'-' { 0 } else { flag };

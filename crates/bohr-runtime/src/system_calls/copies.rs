@@ -52,7 +52,12 @@ pub fn wanted(number: i64, arguments: [usize; 6]) -> Wanted {
         }
         libc::SYS_clone3 => match described(arguments[0], arguments[1]) {
             Some(described) => described,
-            None => return Wanted::Sharer,
+            None => {
+                // What is not known may be a thread.
+                notices::note(Notice::HiddenThread);
+                control::share();
+                return Wanted::Sharer;
+            }
         },
         // `vfork`, too: its child would run our frames.
         _ => (0, plain()),
@@ -62,6 +67,9 @@ pub fn wanted(number: i64, arguments: [usize; 6]) -> Wanted {
         false => Notice::Process,
         true => Notice::HiddenThread,
     });
+    if has(libc::CLONE_VM) && !has(libc::CLONE_VFORK) {
+        control::share();
+    }
     match (has(libc::CLONE_VM), has(libc::CLONE_VFORK), copy.stack) {
         (false, ..) => Wanted::Copy(copy),
         (true, true, 0) => Wanted::Copy(plain()),

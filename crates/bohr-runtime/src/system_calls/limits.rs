@@ -1,8 +1,11 @@
 //! Limits of memory that the program sets itself. The runtime keeps heap, stacks and
 //! traces far apart in the address space, so a limit that the program could live with
-//! would end the run; it is kept for whoever asks, and not enforced.
+//! would end the run if the kernel knew of it. It is kept here for whoever asks, and holds
+//! for what the program asks for: blocks of the heap, and memory that it maps. What is
+//! there from the beginning, programs and libraries, and the stacks of threads do not
+//! count, so a program gets a little more than the system would give it.
 
-use crate::{carrier::CarrierOnly, peek, system};
+use crate::{carrier::CarrierOnly, footprint::mappings, heap, peek, system};
 use core::cell::Cell;
 
 /// Limits that are only kept: of the address space, and of data.
@@ -11,10 +14,27 @@ const KEPT: [u32; 2] = [libc::RLIMIT_AS, libc::RLIMIT_DATA];
 static OWN: CarrierOnly<Cell<[Option<libc::rlimit64>; KEPT.len()]>> =
     CarrierOnly::new(Cell::new([None; KEPT.len()]));
 
+/// The smallest of them.
+#[unsafe(link_section = "bohr_hot")]
+static ROOM: CarrierOnly<Cell<u64>> = CarrierOnly::new(Cell::new(u64::MAX));
+
+/// Whether the program may have so many more bytes.
+#[inline]
+pub fn leave_room(more: usize) -> bool {
+    ROOM.get() == u64::MAX || leave_room_for(more)
+}
+
+#[cold]
+fn leave_room_for(more: usize) -> bool {
+    let in_use = heap::in_use() + mappings::length();
+    in_use.saturating_add(more) as u64 <= ROOM.get()
+}
+
 /// As [`super::answer`].
 pub fn answer(number: i64, arguments: [usize; 6]) -> Option<isize> {
     let [first, second, third, fourth, ..] = arguments;
     let (resource, new, old) = match number {
+        libc::SYS_mmap if !leave_room(second) => return Some(-(libc::ENOMEM as isize)),
         libc::SYS_prlimit64 if first == 0 => (second, third, fourth),
         libc::SYS_setrlimit => (first, second, 0),
         libc::SYS_getrlimit => (first, 0, second),
@@ -42,6 +62,8 @@ fn exchange(position: usize, new: usize, old: usize) -> Result<(), i32> {
         }
         all[position] = Some(libc::rlimit64 { rlim_cur, rlim_max });
         OWN.set(all);
+        let limits = all.iter().flatten().map(|limit| limit.rlim_cur);
+        ROOM.set(limits.min().unwrap_or(u64::MAX));
     }
     if old != 0 {
         peek::peek(old, 8).ok_or(libc::EFAULT)?;

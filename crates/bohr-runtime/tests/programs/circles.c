@@ -1,0 +1,44 @@
+// Threads that go round in circles, one way per argument.
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *way;
+static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
+static int counts[2];
+
+static int is(const char *name) { return strcmp(way, name) == 0; }
+
+// Gives up what it has when it cannot have both, as the other one does, for ever.
+static void polite(pthread_mutex_t *first, pthread_mutex_t *second) {
+    for (;;) {
+        pthread_mutex_lock(first);
+        pthread_mutex_trylock(second) || pthread_mutex_unlock(second);
+        pthread_mutex_unlock(first);
+    }
+}
+
+static void *work(void *number) {
+    int self = *(int *)number;
+    if (is("yields"))
+        for (;;) sched_yield();
+    if (is("sleeps"))
+        for (;;) usleep(1000);
+    if (is("locks")) polite(self ? &left : &right, self ? &right : &left);
+    if (is("counts"))
+        for (;;) counts[self]++, sched_yield();
+    // Two of these are many events, and each of them comes to its end.
+    if (is("gives-up"))
+        for (int i = 0; i < 300000; i++) sched_yield();
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    way = arguments[count - 1];
+    pthread_t threads[2];
+    int numbers[2] = {0, 1};
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, &numbers[i]);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
