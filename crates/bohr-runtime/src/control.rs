@@ -29,7 +29,7 @@ pub fn expect() {
 /// Whether interposed calls and hooks go to the engine.
 #[inline]
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed) && !(is_shared() && !faults::has_own_stack())
+    ON.load(Ordering::Relaxed) && (!is_shared() || faults::has_own_stack())
 }
 
 /// Whether threads that nobody controls may use this memory beside the engine.

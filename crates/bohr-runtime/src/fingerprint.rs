@@ -243,27 +243,3 @@ fn visible(
         false => Some(()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parts(range: Range<usize>, hidden: &[Range<usize>]) -> Vec<Range<usize>> {
-        let mut parts = Vec::new();
-        visible(range, hidden, |part| {
-            parts.push(part);
-            Some(())
-        });
-        parts
-    }
-
-    #[test]
-    fn what_is_hidden_is_left_out() {
-        assert_eq!(parts(10..20, &[]), [10..20]);
-        assert_eq!(parts(10..20, &[0..5, 30..40]), [10..20]);
-        assert_eq!(parts(10..20, &[0..12, 14..16, 18..30]), [12..14, 16..18]);
-        // They may overlap.
-        assert_eq!(parts(10..20, &[11..19, 12..13]), [10..11, 19..20]);
-        assert!(parts(10..20, &[0..40]).is_empty());
-    }
-}

@@ -73,15 +73,15 @@ fn loops_that_get_somewhere_are_no_circles() {
     assert!(message.contains("its limit of events"), "{message}");
 }
 
-/// A schedule of a million switches takes longer to write down than a run has to answer
+/// A schedule of millions of switches takes longer to write down than a run has to answer
 /// that is out of time.
 #[test]
 fn a_long_schedule_is_told_and_not_cut_off() {
     let program = Program::compile("circles.c");
     let mut template = program.start_with(&["counts"]);
     let mut job = long(&Plan::new(Rule::Random));
-    job.limits.events = 40_000_000;
-    job.limits.milliseconds = 3_000;
+    job.limits.events = 160_000_000;
+    job.limits.milliseconds = 9_000;
     let report = template.run(&job).remove(0);
     let failure = failure(&report);
     assert!(

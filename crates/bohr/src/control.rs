@@ -78,7 +78,8 @@ pub struct ProgramArgs {
     /// Longest time of a single run, as in 10s or 500ms.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     run_time: Duration,
-    /// Most events of a single run; more is a livelock.
+    /// Most events of a single run; more is a livelock, and so are more switches than a
+    /// tenth of it, or a million.
     #[arg(long, value_name = "N", default_value_t = bohr_explore::DEFAULT_LIMITS.events, value_parser = at_least_one::<u64>)]
     run_events: u64,
     /// Longest time to the program's first thread.

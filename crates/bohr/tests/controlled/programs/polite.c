@@ -34,8 +34,8 @@ int main(int count, char **arguments) {
     int numbers[2] = {0, 1};
     if (count > 1) {
         way = arguments[1];
-        if (!strcmp(way, "says")) atomic_store(&said, 1);
         pthread_create(&threads[0], 0, strcmp(way, "waits") ? alone : waits, 0);
+        if (!strcmp(way, "says")) atomic_store(&said, 1);
         return pthread_join(threads[0], 0);
     }
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, polite, &numbers[i]);
