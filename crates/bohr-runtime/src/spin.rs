@@ -20,6 +20,9 @@ const LONG: u64 = 1 << 20;
 const LOOKED_AT: u64 = 64;
 /// The longest loop that is recognised, in events.
 const LONGEST_LOOP: usize = 16;
+/// Behind a sample that is a circle each of so many events is a turn of it: somewhere in
+/// its loop a thread may have what the others need.
+const ONCE_AROUND: u64 = LONGEST_LOOP as u64;
 
 /// What is kept about a thread.
 #[derive(Debug, Default)]
@@ -149,7 +152,7 @@ impl Sample {
         }
         let first = (1 << since.ilog2()).min(LONG);
         let number = since % first;
-        (number < LOOKED_AT).then_some(number as usize)
+        (number < LOOKED_AT + ONCE_AROUND).then_some(number as usize)
     }
 
     /// How many events may pass before the next one that is looked at.
@@ -175,6 +178,10 @@ impl Sample {
             return false;
         }
         let mut seen = self.seen.borrow_mut();
+        if number >= seen.len() {
+            self.count.set(number + 1);
+            return self.circle.get();
+        }
         seen[number] = Sight::of(operation);
         self.count.set(number + 1);
         if number + 1 < seen.len() {

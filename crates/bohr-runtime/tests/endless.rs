@@ -73,6 +73,17 @@ fn loops_that_get_somewhere_are_no_circles() {
     assert!(message.contains("its limit of events"), "{message}");
 }
 
+/// Wherever in its loop it is seen to wait, also while it has what the other one needs.
+#[test]
+fn whoever_waits_in_a_loop_lets_others_have_their_turn() {
+    let program = Program::compile("circles.c");
+    for way in ["asks", "asks-later"] {
+        let mut template = program.start_with(&[way]);
+        let report = template.run(&long(&Plan::new(Rule::Sequential))).remove(0);
+        assert_eq!(report.outcome, Outcome::Exited { code: 0 }, "{way}");
+    }
+}
+
 /// A schedule of millions of switches takes longer to write down than a run has to answer
 /// that is out of time.
 #[test]

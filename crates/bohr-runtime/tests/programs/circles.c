@@ -6,7 +6,7 @@
 
 static const char *way;
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
-static int counts[2];
+static int counts[2], said;
 
 static int is(const char *name) { return strcmp(way, name) == 0; }
 
@@ -29,6 +29,18 @@ static void *work(void *number) {
     if (is("counts"))
         for (;;) counts[self]++, sched_yield();
     // Two of these are many events, and each of them comes to its end.
+    // One waits for what the other one says, and looks under the lock that it takes.
+    if (is("asks") || is("asks-later")) {
+        if (!self && is("asks-later")) sched_yield();
+        for (int heard = 0; !heard;) {
+            pthread_mutex_lock(&left);
+            pthread_mutex_lock(&right);
+            if (self) said = 1;
+            heard = said;
+            pthread_mutex_unlock(&right);
+            pthread_mutex_unlock(&left);
+        }
+    }
     if (is("gives-up"))
         for (int i = 0; i < 300000; i++) sched_yield();
     return 0;
