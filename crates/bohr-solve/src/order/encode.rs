@@ -26,7 +26,8 @@ pub(crate) struct Choice {
     /// Where in it the part begins, in bytes, and how long it is.
     pub(crate) offset: u32,
     pub(crate) size: u32,
-    /// The writes it can get them from; `None` is what was there in the beginning.
+    /// The writes it can get them from, in their order; `None` is what was there in the
+    /// beginning.
     pub(crate) candidates: Vec<Option<usize>>,
 }
 
@@ -196,7 +197,9 @@ impl Choices {
             let late = id == read || self.before.is_before(read, id);
             !late && !last.values().any(|later| self.before.is_before(id, *later))
         });
-        begins.into_iter().chain(all.map(Some)).collect()
+        let mut all: Vec<Option<usize>> = begins.into_iter().chain(all.map(Some)).collect();
+        all.sort_unstable();
+        all
     }
 
     fn needs(&mut self, problem: &Problem, chains: &Chains) {

@@ -4,44 +4,54 @@
 //!
 //! Neighbours without anything between them are at the same place, all else is
 //! *before*; there is an order exactly if no circle has an edge between chains in it.
-//! Nodes of a chain that follow a reachable one are reachable, so a search keeps one
-//! number per chain.
+//! What is reached from where is kept closed ([`super::closure`]); why, is put together
+//! when somebody asks ([`super::blame`]).
 
+use super::closure::{self, Closure, EdgeNumber, Fresh, JumpNumber, Parts, Place};
 use crate::model::{Chains, NodeNumber};
 use batsat::Lit;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// A way from a node to one that comes later: along a jump, or within a chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) from: Place,
+    pub(crate) to: Place,
+    pub(crate) by: Option<JumpNumber>,
+}
+
+/// Why an edge is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reason {
+    /// It always is.
+    Always,
+    /// A literal says so.
+    Literal(Lit),
+    /// It follows from a literal and from what comes before what.
+    Follows(Lit, Way),
+}
 
 /// An edge between chains.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub(crate) from: NodeNumber,
     pub(crate) to: NodeNumber,
-    /// The literal that it is there for; `None` if it always is.
-    why: Option<Lit>,
-}
-
-/// Where a search has come to in a chain.
-#[derive(Clone, Copy)]
-struct Reached {
-    chain: usize,
-    /// Where an edge led.
-    entered: usize,
-    /// Where its neighbours begin.
-    first: usize,
-    /// The edge, and the place it came from.
-    by: Option<(usize, usize)>,
+    pub(super) reason: Reason,
 }
 
 /// Edges and neighbours that hold at the moment.
 pub(crate) struct Graph {
-    place: Vec<(usize, usize)>,
+    places: Vec<Place>,
     edges: Vec<Edge>,
-    /// By chain, then by position: the edges that leave there.
-    leaving: Vec<BTreeMap<usize, Vec<usize>>>,
+    pub(super) closure: Closure,
     /// By chain and position: the literal by which nothing comes before it and
     /// behind its predecessor.
-    joined: Vec<Vec<Option<Lit>>>,
-    joins: Vec<(usize, usize)>,
+    pub(super) joined: Vec<Vec<Option<Lit>>>,
+    /// By chain: the positions that are not joined to their predecessor.
+    apart: Vec<BTreeSet<u32>>,
+    joins: Vec<Place>,
+    /// Jumps that nobody has asked for yet.
+    fresh: Vec<Fresh>,
 }
 
 /// A moment to go back to.
@@ -49,34 +59,42 @@ pub(crate) struct Graph {
 pub(crate) struct Mark {
     edges: usize,
     joins: usize,
+    closure: closure::Mark,
 }
 
 impl Graph {
     /// The edges that always hold; an error if they alone make a circle.
     pub(crate) fn of(chains: &Chains) -> Result<Graph, Vec<Lit>> {
+        let lengths = || chains.chains.iter().map(Vec::len);
+        let places = chains.nodes.iter();
         let mut graph = Graph {
-            place: chains
-                .nodes
-                .iter()
-                .map(|node| (node.chain, node.position))
+            places: places
+                .map(|node| Place::new(node.chain, node.position))
                 .collect(),
             edges: Vec::new(),
-            leaving: vec![BTreeMap::new(); chains.chains.len()],
-            joined: chains
-                .chains
-                .iter()
-                .map(|chain| vec![None; chain.len()])
-                .collect(),
+            closure: Closure::of(chains.chains.len()),
+            joined: lengths().map(|length| vec![None; length]).collect(),
+            apart: lengths().map(|length| (0..length as u32).collect()).collect(),
             joins: Vec::new(),
+            fresh: Vec::new(),
         };
         for (from, to) in &chains.fixed {
-            graph.add(*from, *to, None)?;
+            graph.add(*from, *to, Reason::Always)?;
         }
         Ok(graph)
     }
 
+    /// Edges from which all others follow.
     pub(crate) fn edges(&self) -> &[Edge] {
         &self.edges
+    }
+
+    pub(super) fn edge(&self, number: EdgeNumber) -> &Edge {
+        &self.edges[number.0 as usize]
+    }
+
+    pub(crate) fn place(&self, node: NodeNumber) -> Place {
+        self.places[node.0]
     }
 
     /// Whether nothing comes between a node and its predecessor.
@@ -88,25 +106,34 @@ impl Graph {
         Mark {
             edges: self.edges.len(),
             joins: self.joins.len(),
+            closure: self.closure.mark(),
         }
     }
 
     pub(crate) fn go_back(&mut self, mark: Mark) {
-        while self.edges.len() > mark.edges {
-            let edge = self.edges.pop().expect("there are more");
-            let (chain, position) = self.place[edge.from.0];
-            let leaving = self.leaving[chain]
-                .get_mut(&position)
-                .expect("it was put there");
-            leaving.pop();
-            if leaving.is_empty() {
-                self.leaving[chain].remove(&position);
-            }
+        self.edges.truncate(mark.edges);
+        self.closure.go_back(mark.closure);
+        self.fresh.clear();
+        for place in self.joins.drain(mark.joins..) {
+            self.joined[place.chain as usize][place.position as usize] = None;
+            self.apart[place.chain as usize].insert(place.position);
         }
-        while self.joins.len() > mark.joins {
-            let (chain, position) = self.joins.pop().expect("there are more");
-            self.joined[chain][position] = None;
+    }
+
+    /// What has come to be known since this was last asked.
+    pub(crate) fn take_fresh(&mut self) -> Vec<Fresh> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// The way from a node to one that is known to come behind it.
+    pub(crate) fn way(&self, from: Place, to: Place) -> Option<Way> {
+        if from.chain == to.chain {
+            let is_before = from.position < to.position;
+            return is_before.then_some(Way { from, to, by: None });
         }
+        let (source, jump) = self.closure.latest(from.chain, to)?;
+        let by = Some(jump);
+        (source.position >= from.position).then_some(Way { from, to, by })
     }
 
     /// One node comes before another. The literals that forbid it, if any do.
@@ -114,26 +141,26 @@ impl Graph {
         &mut self,
         from: NodeNumber,
         to: NodeNumber,
-        why: Option<Lit>,
+        reason: Reason,
     ) -> Result<(), Vec<Lit>> {
-        let ((chain, position), (other, end)) = (self.place[from.0], self.place[to.0]);
-        if chain == other {
-            return match position < end {
+        let (start, end) = (self.place(from), self.place(to));
+        if start.chain == end.chain {
+            return match start.position < end.position {
                 true => Ok(()),
-                false => Err(why.into_iter().collect()),
+                false => Err(self.blame(&[reason], &[])),
             };
         }
-        let start = vec![self.enter(other, end, None)];
-        if let Some(mut blame) = self.search(start, chain, position) {
-            blame.extend(why);
-            return Err(blame);
+        let (source, target) = (start.at(self.last(start)), end.at(self.first(end)));
+        if self.way(source, target).is_some() {
+            return Ok(());
         }
-        let number = self.edges.len();
-        self.edges.push(Edge { from, to, why });
-        self.leaving[chain]
-            .entry(position)
-            .or_default()
-            .push(number);
+        if let Some(back) = self.way(target, source) {
+            let (from, to) = (end, start);
+            return Err(self.blame(&[reason], &[Way { from, to, ..back }]));
+        }
+        let edge = EdgeNumber(self.edges.len() as u32);
+        self.edges.push(Edge { from, to, reason });
+        self.connect(source, target, Some(edge));
         Ok(())
     }
 
@@ -142,122 +169,66 @@ impl Graph {
         if self.joined[chain][position].is_some() {
             return Ok(());
         }
+        let place = Place::new(chain, position);
+        let end = place.at(self.last(place));
+        let before = place.at(place.position - 1);
+        let start = before.at(self.first(before));
         self.joined[chain][position] = Some(why);
-        self.joins.push((chain, position));
-        let first = self.first(chain, position);
-        let last = (position..self.joined[chain].len() - 1)
-            .take_while(|at| self.joined[chain][at + 1].is_some())
-            .last()
-            .map_or(position, |at| at + 1);
+        self.joins.push(place);
+        self.apart[chain].remove(&place.position);
         // A way out of the neighbours and back to them.
-        let mut starts = Vec::new();
-        for (at, edges) in self.leaving[chain].range(first..=last) {
-            starts.extend(edges.iter().map(|edge| (*at, *edge)));
-        }
-        for (at, edge) in starts {
-            let (other, end) = self.place[self.edges[edge].to.0];
-            let start = vec![self.enter(other, end, None)];
-            if let Some(found) = self.search_within(start, chain, last) {
-                let (back, mut blame) = found;
-                blame.extend(self.edges[edge].why);
-                let (low, high) = (at.min(back), at.max(back));
-                blame.extend(self.joining(chain, low, high));
-                return Err(blame);
+        for other in 0..self.closure.chains() {
+            let out = self.closure.earliest(before, other);
+            let back = self.closure.latest(other, place);
+            if let (Some((reached, out)), Some((left, back))) = (out, back)
+                && reached.position <= left.position
+            {
+                return Err(self.blame_circle(&[out, back]));
             }
         }
+        self.connect(end, start, None);
         Ok(())
     }
 
-    /// The literals that keep these positions together.
-    fn joining(&self, chain: usize, low: usize, high: usize) -> impl Iterator<Item = Lit> {
-        let range = (low + 1).min(high + 1)..high + 1;
-        self.joined[chain][range].iter().filter_map(|why| *why)
-    }
-
-    fn first(&self, chain: usize, position: usize) -> usize {
-        let mut first = position;
-        while first > 0 && self.joined[chain][first].is_some() {
-            first -= 1;
-        }
-        first
-    }
-
-    fn enter(&self, chain: usize, entered: usize, by: Option<(usize, usize)>) -> Reached {
-        Reached {
-            chain,
-            entered,
-            first: self.first(chain, entered),
-            by,
-        }
-    }
-
-    /// The literals of a way from the starts to a node, if there is one.
-    fn search(&self, starts: Vec<Reached>, chain: usize, position: usize) -> Option<Vec<Lit>> {
-        let (record, all) = self.walk(starts, |reached| {
-            reached.chain == chain && reached.first <= position
-        })?;
-        Some(self.blame(&all, record, position))
-    }
-
-    /// The same, to any node of a chain up to a position; and where it comes in.
-    fn search_within(
-        &self,
-        starts: Vec<Reached>,
-        chain: usize,
-        last: usize,
-    ) -> Option<(usize, Vec<Lit>)> {
-        let (record, all) = self.walk(starts, |reached| {
-            reached.chain == chain && reached.entered <= last
-        })?;
-        let entered = all[record].entered;
-        Some((entered, self.blame(&all, record, entered)))
-    }
-
-    fn walk(
-        &self,
-        starts: Vec<Reached>,
-        is_goal: impl Fn(&Reached) -> bool,
-    ) -> Option<(usize, Vec<Reached>)> {
-        let mut best = vec![usize::MAX; self.joined.len()];
-        let mut all = starts;
-        let mut next = 0;
-        while next < all.len() {
-            let reached = all[next];
-            if is_goal(&reached) {
-                return Some((next, all));
-            }
-            let until = best[reached.chain];
-            if reached.first < until {
-                best[reached.chain] = reached.first;
-                for edges in self.leaving[reached.chain].range(reached.first..until) {
-                    for edge in edges.1 {
-                        let (chain, position) = self.place[self.edges[*edge].to.0];
-                        if position < best[chain] {
-                            all.push(self.enter(chain, position, Some((*edge, next))));
-                        }
-                    }
+    /// All that comes before a node comes before all behind another.
+    fn connect(&mut self, from: Place, to: Place, edge: Option<EdgeNumber>) {
+        let chains = 0..self.closure.chains();
+        let others = |than: u32| chains.clone().filter(move |chain| *chain != than);
+        let before = others(from.chain)
+            .filter_map(|chain| self.closure.latest(chain, from))
+            .map(|(place, jump)| (place, Some(jump)));
+        let before: Vec<_> = std::iter::once((from, None)).chain(before).collect();
+        let behind = others(to.chain)
+            .filter_map(|chain| self.closure.earliest(to, chain))
+            .map(|(place, jump)| (place, Some(jump)));
+        let behind: Vec<_> = std::iter::once((to, None)).chain(behind).collect();
+        for (source, first) in before {
+            for (target, then) in &behind {
+                if source.chain != target.chain {
+                    let parts = Parts {
+                        first,
+                        edge,
+                        then: *then,
+                    };
+                    let source = source.at(self.last(source));
+                    let target = target.at(self.first(*target));
+                    self.fresh.extend(self.closure.insert(source, target, parts));
                 }
             }
-            next += 1;
         }
-        None
     }
 
-    /// The literals of the way to a record, which is left at a position.
-    fn blame(&self, all: &[Reached], record: usize, position: usize) -> Vec<Lit> {
-        let mut blame = Vec::new();
-        let (mut record, mut left) = (record, position);
-        loop {
-            let reached = all[record];
-            if left < reached.entered {
-                blame.extend(self.joining(reached.chain, left, reached.entered));
-            }
-            let Some((edge, from)) = reached.by else {
-                return blame;
-            };
-            blame.extend(self.edges[edge].why);
-            left = self.place[self.edges[edge].from.0].1;
-            record = from;
-        }
+    /// The first of a node's neighbours.
+    fn first(&self, place: Place) -> u32 {
+        let apart = &self.apart[place.chain as usize];
+        let first = apart.range(..=place.position).next_back();
+        first.copied().unwrap_or(0)
+    }
+
+    /// The last of them.
+    fn last(&self, place: Place) -> u32 {
+        let apart = &self.apart[place.chain as usize];
+        let next = apart.range(place.position + 1..).next();
+        next.map_or(self.joined[place.chain as usize].len() as u32, |next| *next) - 1
     }
 }

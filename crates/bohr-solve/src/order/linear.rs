@@ -1,9 +1,9 @@
 //! From choices to an order of all events, and whether memory and locks agree with
 //! the choices in it. Where they do not, a *lemma* says what any order has to keep.
 
-use super::derived::Derived;
 use super::encode::{Choices, Section};
 use super::graph::Graph;
+use super::readings::Readings;
 use super::values::Values;
 use crate::check::Turn;
 use crate::event::{EventId, Problem};
@@ -38,7 +38,7 @@ pub(crate) struct Linear<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) chains: &'a Chains,
     pub(crate) choices: &'a Choices,
-    pub(crate) derived: &'a Derived,
+    pub(crate) readings: &'a Readings,
     pub(crate) graph: &'a Graph,
     pub(crate) values: &'a Values,
     /// By thread: how many of its events happen.
@@ -202,7 +202,7 @@ impl Linear<'_> {
             let found = forwarded.or_else(|| memory.get(&at).copied());
             if found != chosen {
                 // Where one comes between, others would next.
-                let thirds = self.derived.thirds(self.choices, number, chosen).map(Some);
+                let thirds = self.readings.thirds(self.choices, number, chosen).map(Some);
                 let thirds = thirds.filter(|third| *third != found);
                 return std::iter::once(found)
                     .chain(thirds)

@@ -8,11 +8,14 @@
 //! holder. The bound on preemptions is raised from zero (CLAP, 4.2), so the first
 //! order that is found has the fewest.
 
-mod derived;
+mod blame;
+mod closure;
 pub(crate) mod encode;
 mod graph;
 mod guess;
 mod linear;
+mod pairs;
+mod readings;
 #[cfg(test)]
 pub(crate) mod tests;
 mod theory;
@@ -25,11 +28,12 @@ use crate::event::{Action, EventId, Problem};
 use crate::model::{Chains, NodeNumber};
 use batsat::{BasicSolver, Lit, SolverInterface, lbool};
 use bohr_event::MemoryModel;
-use derived::Derived;
 use encode::Choices;
 use graph::Graph;
 use guess::Guess;
 use linear::{Kind, Lemma, Part, exclusion};
+use pairs::Pairs;
+use readings::Readings;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -199,8 +203,12 @@ impl<'a> Search<'a> {
             guess,
             theory: Consistency {
                 problem,
+                readings: Readings::of(&choices, &chains),
                 chains,
-                derived: Derived::of(&choices),
+                pairs: Pairs::default(),
+                takes: vec![Vec::new(); choices.choices.len()],
+                ways: HashMap::new(),
+                told: Vec::new(),
                 choices,
                 graph,
                 values,
@@ -273,6 +281,7 @@ impl<'a> Search<'a> {
                 let likely = self.guess.takes(choice, *write);
                 let literal = self.variable(Meaning::Takes { choice, candidate }, likely);
                 some.push(literal);
+                self.theory.takes[choice].push(literal);
                 let writer = write.map(|write| self.theory.choices.writes[write].id);
                 if let Some(present) = writer.and_then(|id| self.present(id)) {
                     self.clause([!literal, present]);
@@ -396,6 +405,8 @@ impl<'a> Search<'a> {
                 let likely = self.guess.is_before(key.0, key.1);
                 let literal = self.variable(Meaning::Before(key.0, key.1), likely);
                 self.orders.insert(key, literal);
+                let places = [key.0, key.1].map(|node| self.theory.graph.place(node));
+                self.theory.pairs.add(places[0], places[1], literal);
                 self.absent_last(key, literal);
                 literal
             }

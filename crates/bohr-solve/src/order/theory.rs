@@ -1,15 +1,17 @@
 //! What the SAT solver is told while it searches: its literals are choices and
 //! orders; graph and values say which of them cannot hold together.
 
-use super::derived::Derived;
+use super::closure::{Fresh, Place};
 use super::encode::Choices;
-use super::graph::{self, Graph};
+use super::graph::{self, Graph, Reason, Way};
 use super::linear::{Lemma, Linear};
+use super::pairs::Pairs;
+use super::readings::{self, Finding, Readings};
 use super::values::{self, Values, Wrong};
 use crate::check::Turn;
 use crate::event::{Demand, EventId, Problem};
 use crate::model::{Chains, NodeNumber};
-use batsat::{Lit, Theory, TheoryArg, lbool};
+use batsat::{Lit, Theory, TheoryArg, Var, lbool};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -46,16 +48,32 @@ pub(crate) enum Outcome {
     Lemmas(Vec<Lemma>),
 }
 
+/// What was there when a level of the search began.
+#[derive(Clone, Copy)]
+pub(crate) struct Level {
+    seen: usize,
+    graph: graph::Mark,
+    values: values::Mark,
+    readings: readings::Mark,
+}
+
 /// Orders and values.
 pub(crate) struct Consistency<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) chains: Chains,
     pub(crate) choices: Choices,
-    pub(crate) derived: Derived,
+    pub(crate) readings: Readings,
+    pub(crate) pairs: Pairs,
     pub(crate) graph: Graph,
     pub(crate) values: Values,
     /// By variable: what it says, and whether that holds if it is true.
     pub(crate) meanings: Vec<(Meaning, bool)>,
+    /// By choice and candidate: the literal that says so.
+    pub(crate) takes: Vec<Vec<Lit>>,
+    /// By variable: the ways for which the order decides it, if it does.
+    pub(crate) ways: HashMap<Var, [Option<Way>; 2]>,
+    /// What was told last of why a literal holds.
+    pub(crate) told: Vec<Lit>,
     pub(crate) groups: Groups,
     /// Events that may not have happened, with the literal that says they did.
     pub(crate) present: HashMap<EventId, Lit>,
@@ -64,7 +82,7 @@ pub(crate) struct Consistency<'a> {
     pub(crate) joins: bool,
     pub(crate) outcome: Outcome,
     pub(crate) seen: usize,
-    pub(crate) levels: Vec<(usize, graph::Mark, values::Mark)>,
+    pub(crate) levels: Vec<Level>,
     pub(crate) conflicts: u64,
     /// Whether the caller still wants to wait, and what the search is told if not.
     pub(crate) go_on: &'a dyn Fn() -> bool,
@@ -79,14 +97,14 @@ impl Consistency<'_> {
         match meaning {
             Meaning::Plain => Ok(()),
             Meaning::Before(first, second) => match holds {
-                true => self.graph.add(first, second, Some(literal)),
-                false => self.graph.add(second, first, Some(literal)),
+                true => self.graph.add(first, second, Reason::Literal(literal)),
+                false => self.graph.add(second, first, Reason::Literal(literal)),
             },
             Meaning::Serves(behind, provider, node) if holds => {
                 if let Some(behind) = behind {
-                    self.graph.add(behind, provider, Some(literal))?;
+                    self.graph.add(behind, provider, Reason::Literal(literal))?;
                 }
-                self.graph.add(provider, node, Some(literal))
+                self.graph.add(provider, node, Reason::Literal(literal))
             }
             Meaning::Switch { chain, position } if !holds && self.joins => {
                 self.graph.join(chain, position, literal)
@@ -103,15 +121,10 @@ impl Consistency<'_> {
             // A thread's own store may still wait in its buffer.
             if id.thread != what.id.thread {
                 let (from, to) = (self.chains.visible(id), self.chains.event(what.id));
-                self.graph.add(from, to, Some(literal))?;
+                self.graph.add(from, to, Reason::Literal(literal))?;
             }
         }
-        let edges = self
-            .derived
-            .edges(&self.choices, &self.chains, choice, candidate);
-        for (from, to) in edges {
-            self.graph.add(from, to, Some(literal))?;
-        }
+        self.readings.open(choice);
         let chosen = self
             .values
             .choose(self.problem, &self.choices, choice, candidate, literal);
@@ -124,6 +137,106 @@ impl Consistency<'_> {
             }
             blame
         })
+    }
+
+    /// Takes in all that holds now, and tells what follows from it; the literals that
+    /// cannot hold together.
+    fn consider(&mut self, acts: &mut TheoryArg<'_>) -> Result<(), Vec<Lit>> {
+        for (first, second, literal) in self.pairs.take_new() {
+            self.decide(acts, first, second, literal)?;
+        }
+        loop {
+            while let Some(literal) = acts.model().get(self.seen).copied() {
+                self.take(literal)?;
+                self.seen += 1;
+            }
+            for fresh in self.graph.take_fresh() {
+                self.notice(acts, &fresh)?;
+            }
+            match self.readings.next() {
+                Some(choice) => self.examine(acts, choice)?,
+                None if self.seen == acts.model().len() => return Ok(()),
+                None => {}
+            }
+        }
+    }
+
+    fn notice(&mut self, acts: &mut TheoryArg<'_>, fresh: &Fresh) -> Result<(), Vec<Lit>> {
+        for (first, second, literal) in self.pairs.decided(fresh) {
+            self.decide(acts, first, second, literal)?;
+        }
+        self.readings
+            .notice(&self.graph, fresh, &self.values.takers);
+        Ok(())
+    }
+
+    /// A literal that says that one node comes before another holds if that is known.
+    fn decide(
+        &mut self,
+        acts: &mut TheoryArg<'_>,
+        first: Place,
+        second: Place,
+        literal: Lit,
+    ) -> Result<(), Vec<Lit>> {
+        match self.graph.way(first, second) {
+            Some(way) => self.infer(acts, literal, [Some(way), None]),
+            None => Ok(()),
+        }
+    }
+
+    /// What the order says of a read.
+    fn examine(&mut self, acts: &mut TheoryArg<'_>, choice: usize) -> Result<(), Vec<Lit>> {
+        let candidates = &self.choices.choices[choice].candidates;
+        let chosen = self.values.chosen[choice];
+        let taken = chosen.map(|(candidate, _)| candidates[candidate]);
+        let findings =
+            self.readings
+                .examine(&self.graph, &self.choices, &self.chains, choice, taken);
+        for finding in findings {
+            match (finding, chosen) {
+                (Finding::Not(write, ways), _) => {
+                    let candidates = &self.choices.choices[choice].candidates;
+                    if let Ok(candidate) = candidates.binary_search(&write) {
+                        let literal = !self.takes[choice][candidate];
+                        self.infer(acts, literal, ways)?;
+                    }
+                }
+                (Finding::Edge(from, to, way), Some((_, literal))) => {
+                    let reason = way.map_or(Reason::Literal(literal), |way| {
+                        Reason::Follows(literal, way)
+                    });
+                    self.graph.add(from, to, reason)?;
+                }
+                (Finding::Edge(..), None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A literal holds because of what comes before what.
+    fn infer(
+        &mut self,
+        acts: &mut TheoryArg<'_>,
+        literal: Lit,
+        ways: [Option<Way>; 2],
+    ) -> Result<(), Vec<Lit>> {
+        let value = acts.value(literal.var());
+        if value == lbool::UNDEF {
+            self.ways.insert(literal.var(), ways);
+            acts.propagate(literal);
+            return Ok(());
+        }
+        if (value == lbool::TRUE) == literal.sign() {
+            return Ok(());
+        }
+        let mut blame = self.blame(ways);
+        blame.push(!literal);
+        Err(blame)
+    }
+
+    fn blame(&self, ways: [Option<Way>; 2]) -> Vec<Lit> {
+        let ways: Vec<Way> = ways.into_iter().flatten().collect();
+        self.graph.blame(&[], &ways)
     }
 
     fn linear(&mut self, acts: &TheoryArg<'_>) -> Result<Vec<Turn>, Vec<Lemma>> {
@@ -154,7 +267,7 @@ impl Consistency<'_> {
             problem: self.problem,
             chains: &self.chains,
             choices: &self.choices,
-            derived: &self.derived,
+            readings: &self.readings,
             graph: &self.graph,
             values: &self.values,
             happen: &happen,
@@ -177,17 +290,22 @@ impl Theory for Consistency<'_> {
     }
 
     fn create_level(&mut self) {
-        self.levels
-            .push((self.seen, self.graph.mark(), self.values.mark()));
+        self.levels.push(Level {
+            seen: self.seen,
+            graph: self.graph.mark(),
+            values: self.values.mark(),
+            readings: self.readings.mark(),
+        });
     }
 
     fn pop_levels(&mut self, count: usize) {
         let level = self.levels.len() - count;
-        if let Some((seen, graph, values)) = self.levels.get(level).copied() {
+        if let Some(back) = self.levels.get(level).copied() {
             self.levels.truncate(level);
-            self.seen = seen;
-            self.graph.go_back(graph);
-            self.values.go_back(&self.choices, values);
+            self.seen = back.seen;
+            self.graph.go_back(back.graph);
+            self.values.go_back(&self.choices, back.values);
+            self.readings.go_back(back.readings);
         }
     }
 
@@ -199,20 +317,18 @@ impl Theory for Consistency<'_> {
         if !(self.go_on)() {
             self.stop.set(true);
         }
-        while let Some(literal) = acts.model().get(self.seen).copied() {
-            if let Err(blame) = self.take(literal) {
-                self.conflicts += 1;
-                let mut clause: Vec<Lit> = blame.into_iter().map(|literal| !literal).collect();
-                clause.sort_unstable();
-                clause.dedup();
-                acts.raise_conflict(&clause, true);
-                return;
-            }
-            self.seen += 1;
+        if let Err(blame) = self.consider(acts) {
+            self.conflicts += 1;
+            let mut clause: Vec<Lit> = blame.into_iter().map(|literal| !literal).collect();
+            clause.sort_unstable();
+            clause.dedup();
+            acts.raise_conflict(&clause, true);
         }
     }
 
-    fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
-        unreachable!("nothing is propagated")
+    fn explain_propagation(&mut self, literal: Lit) -> &[Lit] {
+        let ways = self.ways.get(&literal.var()).copied();
+        self.told = self.blame(ways.unwrap_or_default());
+        &self.told
     }
 }

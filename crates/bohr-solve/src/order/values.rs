@@ -32,7 +32,7 @@ pub(crate) struct Values {
     /// By choice: the candidate, and the literal that says so.
     pub(crate) chosen: Vec<Option<(usize, Lit)>>,
     /// Choices that took a write.
-    takers: HashMap<usize, Vec<usize>>,
+    pub(crate) takers: HashMap<usize, Vec<usize>>,
     known: HashMap<ReadNumber, u128>,
     /// In the order in which they became so.
     trail: Vec<ReadNumber>,
