@@ -13,6 +13,8 @@ mod closure;
 pub(crate) mod encode;
 mod graph;
 mod guess;
+#[cfg(test)]
+mod implied;
 mod linear;
 mod pairs;
 mod readings;
