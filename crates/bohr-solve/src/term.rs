@@ -328,6 +328,7 @@ impl Terms {
                 }
             };
             memory.known.insert(term, result);
+            memory.order.push(term);
             open.pop();
         }
         Ok(memory.of(value))
@@ -338,9 +339,23 @@ impl Terms {
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
     known: HashMap<TermNumber, u128>,
+    /// In the order in which they became so.
+    order: Vec<TermNumber>,
 }
 
 impl Evaluation {
+    /// How many terms have come to something.
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Forgets all but the first of them.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        for term in self.order.drain(count..) {
+            self.known.remove(&term);
+        }
+    }
+
     fn of(&self, value: Scalar) -> u128 {
         match value {
             Scalar::Known(value) => value,

@@ -21,14 +21,29 @@ pub(crate) struct Write {
 pub(crate) struct Choice {
     pub(crate) id: EventId,
     pub(crate) read: ReadNumber,
-    /// The whole read's address.
+    /// The whole read's address and size.
     pub(crate) address: Scalar,
+    pub(crate) whole: u32,
     /// Where in it the part begins, in bytes, and how long it is.
     pub(crate) offset: u32,
     pub(crate) size: u32,
-    /// The writes it can get them from, in their order; `None` is what was there in the
-    /// beginning.
+    /// The writes it can get them from, in their order unless it is open; `None` is what
+    /// was there in the beginning.
     pub(crate) candidates: Vec<Option<usize>>,
+    /// Whether there are others, which are not listed until somebody asks for them.
+    pub(crate) open: bool,
+    /// Whether some of all these are at places that are not known.
+    pub(crate) vague: bool,
+}
+
+impl Choice {
+    /// Where a write stands among the candidates.
+    pub(crate) fn candidate(&self, write: Option<usize>) -> Option<usize> {
+        match self.open {
+            true => self.candidates.iter().position(|one| *one == write),
+            false => self.candidates.binary_search(&write).ok(),
+        }
+    }
 }
 
 /// Somebody who needs one of several events to have happened.
@@ -58,6 +73,9 @@ pub(crate) struct Choices {
     pub(crate) writes: Vec<Write>,
     pub(crate) choices: Vec<Choice>,
     pub(crate) of_read: HashMap<ReadNumber, Vec<usize>>,
+    /// The writes to each place that is known, by its first byte; and all others.
+    pub(crate) known: HashMap<u64, Vec<usize>>,
+    pub(crate) unknown: Vec<usize>,
     pub(crate) needs: Vec<Need>,
     pub(crate) sections: HashMap<u64, Vec<Section>>,
     /// Edges that barriers add.
@@ -73,35 +91,41 @@ pub(crate) struct Choices {
 pub struct OddBarrier;
 
 impl Choices {
-    pub(crate) fn of(problem: &Problem, chains: &Chains) -> Result<Choices, OddBarrier> {
+    /// So many candidates are listed; choices that would have more are left open.
+    pub(crate) fn of(
+        problem: &Problem,
+        chains: &Chains,
+        most: usize,
+    ) -> Result<Choices, OddBarrier> {
         let mut choices = Choices {
             writes: writes(problem),
             choices: Vec::new(),
             of_read: HashMap::new(),
+            known: HashMap::new(),
+            unknown: Vec::new(),
             needs: Vec::new(),
             sections: HashMap::new(),
             barriers: Vec::new(),
             before: CreationOrder::of(problem),
         };
-        choices.reads(problem);
+        choices.reads(problem, most);
         choices.needs(problem, chains);
         choices.locks(problem, chains);
         choices.barriers(problem, chains)?;
         Ok(choices)
     }
 
-    fn reads(&mut self, problem: &Problem) {
+    fn reads(&mut self, problem: &Problem, most: usize) {
         let cuts = boundaries(problem);
-        let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-        let mut unknown = Vec::new();
+        let mut left = most;
         for (number, write) in self.writes.iter().enumerate() {
             match write.address {
                 Scalar::Known(address) => {
                     for (at, _) in cells(&cuts, address as u64, write.size) {
-                        known.entry(at).or_default().push(number);
+                        self.known.entry(at).or_default().push(number);
                     }
                 }
-                Scalar::Term(_) => unknown.push(number),
+                Scalar::Term(_) => self.unknown.push(number),
             }
         }
         for (id, event) in problem.events() {
@@ -109,7 +133,7 @@ impl Choices {
                 continue;
             };
             for piece in reads {
-                self.piece(problem, id, piece, (&cuts, &known, &unknown));
+                self.piece(problem, id, piece, &cuts, &mut left);
             }
         }
     }
@@ -119,37 +143,57 @@ impl Choices {
         problem: &Problem,
         id: EventId,
         piece: &ReadPiece,
-        (cuts, known, unknown): (&BTreeSet<u64>, &HashMap<u64, Vec<usize>>, &[usize]),
+        cuts: &BTreeSet<u64>,
+        left: &mut usize,
     ) {
         let parts = match piece.address {
             Scalar::Known(address) => cells(cuts, address as u64, piece.size),
             Scalar::Term(_) => vec![(0, piece.size)],
         };
         for (at, size) in parts {
-            let near: Vec<usize> = match piece.address {
-                Scalar::Known(_) => known.get(&at).into_iter().flatten().copied().collect(),
-                Scalar::Term(_) => self.might_meet(problem, piece, 0..self.writes.len()),
+            let (offset, count) = match piece.address {
+                Scalar::Known(address) => {
+                    let known = self.known.get(&at).map_or(0, Vec::len);
+                    ((at - address as u64) as u32, known + self.unknown.len())
+                }
+                Scalar::Term(_) => (0, self.writes.len()),
             };
-            let far = match piece.address {
-                Scalar::Known(_) => self.might_meet(problem, piece, unknown.iter().copied()),
-                Scalar::Term(_) => Vec::new(),
-            };
-            let candidates = self.possible(id, piece.address, near, far);
-            let offset = match piece.address {
-                Scalar::Known(address) => (at - address as u64) as u32,
-                Scalar::Term(_) => 0,
-            };
-            let of_read = self.of_read.entry(piece.read).or_default();
-            of_read.push(self.choices.len());
-            self.choices.push(Choice {
+            let mut choice = Choice {
                 id,
                 read: piece.read,
                 address: piece.address,
+                whole: piece.size,
                 offset,
                 size,
-                candidates,
-            });
+                candidates: Vec::new(),
+                open: count > *left,
+                vague: piece.address.known().is_none() || !self.unknown.is_empty(),
+            };
+            if !choice.open {
+                choice.candidates = self.universe(problem, &choice);
+                *left -= choice.candidates.len().min(*left);
+            }
+            let of_read = self.of_read.entry(piece.read).or_default();
+            of_read.push(self.choices.len());
+            self.choices.push(choice);
         }
+    }
+
+    /// All that a choice can be between, in their order.
+    pub(crate) fn universe(&self, problem: &Problem, choice: &Choice) -> Vec<Option<usize>> {
+        let (near, far) = match choice.address {
+            Scalar::Known(address) => {
+                let at = address as u64 + u64::from(choice.offset);
+                let near = self.known.get(&at).cloned().unwrap_or_default();
+                let unknown = self.unknown.iter().copied();
+                (near, self.might_meet(problem, choice, unknown))
+            }
+            Scalar::Term(_) => {
+                let near = self.might_meet(problem, choice, 0..self.writes.len());
+                (near, Vec::new())
+            }
+        };
+        self.possible(choice.id, choice.address, near, far)
     }
 
     /// Writes of the same size that may be to the same place as a read, of which at
@@ -157,14 +201,14 @@ impl Choices {
     fn might_meet(
         &self,
         problem: &Problem,
-        piece: &ReadPiece,
+        choice: &Choice,
         among: impl Iterator<Item = usize>,
     ) -> Vec<usize> {
         let object = |address: Scalar| problem.initial.object_of(&problem.terms, address);
-        let mine = object(piece.address);
+        let mine = object(choice.address);
         let meets = |write: &Write| {
             let other = object(write.address);
-            write.size == piece.size && (mine.is_none() || other.is_none() || mine == other)
+            write.size == choice.whole && (mine.is_none() || other.is_none() || mine == other)
         };
         among
             .filter(|number| meets(&self.writes[*number]))

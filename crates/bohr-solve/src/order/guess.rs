@@ -25,27 +25,41 @@ impl Guess {
         chains: &Chains,
         choices: &Choices,
     ) -> Guess {
+        let mut current = 0;
+        Guess::along(problem, model, chains, choices, &mut |execution| {
+            next(execution, &mut current)
+        })
+    }
+
+    /// The same along an order of the caller's.
+    pub(crate) fn along(
+        problem: &Problem,
+        model: MemoryModel,
+        chains: &Chains,
+        choices: &Choices,
+        next: &mut dyn FnMut(&Execution<'_>) -> Option<Turn>,
+    ) -> Guess {
         let mut guess = Guess::default();
         let mut writing = Writing::of(choices);
         let mut execution = Execution::new(problem, model, &chains.stores);
-        let mut current = 0;
-        while let Some(turn) = next(&execution, &mut current) {
+        while let Some(turn) = next(&execution) {
             if let Turn::Event(id) = turn {
                 guess.read(&mut execution, choices, &writing, id);
             }
             // Whoever leaves its way goes on all the same; what cannot be computed ends it.
-            let before = execution.next(current);
+            let (Turn::Event(id) | Turn::Commit(id)) = turn;
+            let before = execution.next(id.thread);
             let stepped = execution.step(turn);
-            let stuck = execution.next(current) == before;
+            let stuck = execution.next(id.thread) == before;
             if matches!(turn, Turn::Event(_)) && stepped.is_err() && stuck {
                 break;
             }
             if let Err(Refusal::NotNext(_) | Refusal::Blocked(_)) = stepped {
                 break;
             }
-            let (node, id) = match turn {
-                Turn::Event(id) => (chains.event(id), id),
-                Turn::Commit(id) => (chains.visible(id), id),
+            let node = match turn {
+                Turn::Event(id) => chains.event(id),
+                Turn::Commit(id) => chains.visible(id),
             };
             let moment = guess.moments.len();
             guess.moments.insert(node, moment);
@@ -74,9 +88,9 @@ impl Guess {
         }
     }
 
-    /// Whether a choice finds this write here.
-    pub(crate) fn takes(&self, choice: usize, write: Option<usize>) -> bool {
-        self.found.get(&choice) == Some(&write)
+    /// What a choice finds here, if it comes to that.
+    pub(crate) fn found(&self, choice: usize) -> Option<Option<usize>> {
+        self.found.get(&choice).copied()
     }
 
     /// Whether one node comes before another here.

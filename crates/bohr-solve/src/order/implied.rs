@@ -245,7 +245,7 @@ fn follow(
         };
         let taken = chosen.get(&choice).copied();
         for finding in readings.examine(graph, choices, chains, choice, taken) {
-            all.push((choice, finding));
+            all.push((choice, finding.clone()));
             if let Finding::Edge(from, to, way) = finding {
                 let reason = way.map_or(Reason::Always, |way| Reason::Follows(literal(0), way));
                 assert_eq!(graph.add(from, to, reason), Ok(()));
@@ -265,7 +265,7 @@ fn told(
 ) -> Vec<(BTreeSet<Option<usize>>, Option<usize>)> {
     let (problem, _) = Maker::of(threads, &places());
     let chains = Chains::of(&problem, model);
-    let choices = Choices::of(&problem, &chains).unwrap();
+    let choices = Choices::of(&problem, &chains, usize::MAX).unwrap();
     let seen = seen(&problem, model, &chains, &choices, dice);
     let mut graph = Graph::of(&chains).unwrap();
     let mut readings = Readings::of(&choices, &chains);
@@ -304,6 +304,10 @@ fn told(
             }
             Finding::Edge(from, to, _) => {
                 assert!(seen.moments[&from] < seen.moments[&to], "{from:?} {to:?}");
+            }
+            Finding::NoOther(_) => {
+                let candidates = &choices.choices[choice].candidates;
+                assert!(candidates.contains(&seen.read[&choice]), "{threads:?}");
             }
         }
     }

@@ -17,10 +17,12 @@ mod guess;
 mod implied;
 mod linear;
 mod pairs;
+mod proposals;
 mod readings;
 #[cfg(test)]
 pub(crate) mod tests;
 mod theory;
+mod vague;
 mod values;
 
 pub use encode::OddBarrier;
@@ -112,8 +114,19 @@ pub fn solve(
     most: Option<usize>,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Solved, OddBarrier> {
+    solve_with(problem, model, most, MOST_LISTED, go_on)
+}
+
+/// The same; so many candidates are listed, and what goes beyond that is left open.
+fn solve_with(
+    problem: &mut Problem,
+    model: MemoryModel,
+    most: Option<usize>,
+    most_listed: usize,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Solved, OddBarrier> {
     let chains = Chains::of(problem, model);
-    let choices = Choices::of(problem, &chains)?;
+    let choices = Choices::of(problem, &chains, most_listed)?;
     let values = Values::of(problem, &choices);
     let mut search = match Search::new(problem, model, chains, choices, values, go_on) {
         Ok(search) => search,
@@ -149,6 +162,9 @@ pub fn solve(
     })
 }
 
+/// Candidates that are listed from the beginning, of all choices together.
+const MOST_LISTED: usize = 100_000;
+
 /// Bounds that are tried before there is none.
 const BOUNDS: usize = 8;
 
@@ -156,7 +172,6 @@ const BOUNDS: usize = 8;
 struct Search<'a> {
     solver: BasicSolver,
     theory: Consistency<'a>,
-    model: MemoryModel,
     guess: Guess,
     orders: HashMap<(NodeNumber, NodeNumber), Lit>,
     /// By number: more than so many switches are preemptions.
@@ -206,10 +221,16 @@ impl<'a> Search<'a> {
             theory: Consistency {
                 problem,
                 readings: Readings::of(&choices, &chains),
+                vague: (0..choices.choices.len())
+                    .filter(|choice| choices.choices[*choice].vague)
+                    .collect(),
+                located: 0,
                 chains,
                 pairs: Pairs::default(),
                 takes: vec![Vec::new(); choices.choices.len()],
-                ways: HashMap::new(),
+                others: HashMap::new(),
+                ways: Vec::new(),
+                model,
                 told: Vec::new(),
                 choices,
                 graph,
@@ -226,7 +247,6 @@ impl<'a> Search<'a> {
                 go_on,
                 stop,
             },
-            model,
             orders: HashMap::new(),
             more_than: Vec::new(),
         };
@@ -276,21 +296,33 @@ impl<'a> Search<'a> {
 
     fn choices(&mut self) {
         for choice in 0..self.theory.choices.choices.len() {
-            let what = self.theory.choices.choices[choice].clone();
+            if self.theory.choices.choices[choice].open {
+                self.begin(choice);
+                continue;
+            }
+            let id = self.theory.choices.choices[choice].id;
+            let found = self.guess.found(choice);
             let mut some = vec![!self.theory.groups.read_write];
-            some.extend(self.present(what.id).map(|present| !present));
-            for (candidate, write) in what.candidates.iter().enumerate() {
-                let likely = self.guess.takes(choice, *write);
-                let literal = self.variable(Meaning::Takes { choice, candidate }, likely);
-                some.push(literal);
-                self.theory.takes[choice].push(literal);
-                let writer = write.map(|write| self.theory.choices.writes[write].id);
-                if let Some(present) = writer.and_then(|id| self.present(id)) {
-                    self.clause([!literal, present]);
-                }
+            some.extend(self.present(id).map(|present| !present));
+            for write in std::mem::take(&mut self.theory.choices.choices[choice].candidates) {
+                some.push(self.candidate(choice, write, found == Some(write)));
             }
             self.clause(some);
         }
+    }
+
+    /// One more candidate of a choice.
+    fn candidate(&mut self, choice: usize, write: Option<usize>, likely: bool) -> Lit {
+        let candidates = &mut self.theory.choices.choices[choice].candidates;
+        let candidate = candidates.len();
+        candidates.push(write);
+        let literal = self.variable(Meaning::Takes { choice, candidate }, likely);
+        self.theory.takes[choice].push(literal);
+        let writer = write.map(|write| self.theory.choices.writes[write].id);
+        if let Some(present) = writer.and_then(|id| self.present(id)) {
+            self.clause([!literal, present]);
+        }
+        literal
     }
 
     /// Waiters need a signal each, takers of a semaphore a permit.
@@ -481,6 +513,7 @@ impl<'a> Search<'a> {
                     None => return Answer::Unknown,
                 },
                 Outcome::Lemmas(lemmas) => lemmas.iter().for_each(|lemma| self.state(lemma)),
+                Outcome::Proposals(all) => all.iter().for_each(|one| self.propose(one)),
                 Outcome::Nothing => return Answer::Unknown,
             }
         }
@@ -495,7 +528,7 @@ impl<'a> Search<'a> {
         };
         let end = order.iter().position(fails)? + 1;
         order.truncate(end);
-        let checked = check(problem, self.model, &order);
+        let checked = check(problem, self.theory.model, &order);
         debug_assert_eq!(checked, Ok(()));
         checked.is_ok().then_some(order)
     }

@@ -10,7 +10,7 @@
 //! writes of which it sees the later one. What happens in no run comes behind all that
 //! does, so the rules need not ask what happens.
 
-use super::closure::{Fresh, Place};
+use super::closure::{Fresh, JumpNumber, Place};
 use super::encode::Choices;
 use super::graph::{Graph, Way};
 use crate::model::{Chains, NodeNumber};
@@ -35,6 +35,12 @@ impl Row {
         &self.writes[index(from)..index(to).max(index(from))]
     }
 
+    /// The window that leaves only this write.
+    fn only(&self, write: usize) -> Window {
+        let found = self.writes.iter().find(|one| one.1 == write);
+        found.map_or((0, 0), |(position, _)| (*position, position + 1))
+    }
+
     /// The first write from a position on.
     fn from(&self, position: u32) -> Option<(u32, usize)> {
         let index = self.writes.partition_point(|write| write.0 < position);
@@ -55,7 +61,7 @@ type Window = (u32, u32);
 type Known = (Place, Option<Way>);
 
 /// Something that follows for a read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Finding {
     /// It does not get this write (`None` is what was there in the beginning), because of
     /// these ways.
@@ -63,6 +69,8 @@ pub(crate) enum Finding {
     /// One node comes before another because of the write that it gets, and, if there is
     /// one, of this way.
     Edge(NodeNumber, NodeNumber, Option<Way>),
+    /// Because of these ways it gets none but those that are listed.
+    NoOther(Vec<Way>),
 }
 
 /// Who reads and writes where, and what is left to each read.
@@ -109,8 +117,15 @@ impl Readings {
         readings.find_writes(choices, chains, &words);
         for choice in 0..count {
             let rows = readings.words[choice].map_or(&[][..], |word| &readings.rows[word]);
-            readings.windows[choice] = vec![(0, u32::MAX); rows.len()];
-            readings.own[choice] = last_own(choices, choice, rows);
+            let own = last_own(choices, choice, rows);
+            let thread = choices.choices[choice].id.thread;
+            let windows = rows.iter().map(|row| match own {
+                _ if row.thread != thread => (0, u32::MAX),
+                Some(own) => row.only(own),
+                None => (0, 0),
+            });
+            readings.windows[choice] = windows.collect();
+            readings.own[choice] = own;
         }
         readings
     }
@@ -308,7 +323,10 @@ impl Readings {
                 }
             }
         }
-        self.narrow(graph, choice, read, word, &known, &mut findings);
+        let thread = choices.choices[choice].id.thread;
+        self.narrow(graph, choice, (read, thread), &known, &mut findings);
+        let no_other = self.no_other(graph, choices, choice, read, &known);
+        findings.extend(no_other.map(Finding::NoOther));
         findings
     }
 
@@ -345,60 +363,138 @@ impl Readings {
         &mut self,
         graph: &Graph,
         choice: usize,
-        read: Place,
-        word: Word,
+        (read, thread): (Place, usize),
         known: &[Option<Known>],
         findings: &mut Vec<Finding>,
     ) {
-        let rows = &self.rows[word];
+        let Some(word) = self.words[choice] else {
+            return;
+        };
         if let Some((_, way)) = known.iter().flatten().next() {
             findings.push(Finding::Not(None, [*way, None]));
         }
-        for (number, row) in rows.iter().enumerate() {
+        for (number, row) in self.rows[word].iter().enumerate() {
             let window = self.windows[choice][number];
-            let (mut low, mut high) = window;
-            let mut over = None;
-            for (place, to_read) in known.iter().flatten() {
-                let (until, way) = match place.chain == row.chain {
-                    true => (place.position, None),
-                    false => match graph.closure.latest(row.chain, *place) {
-                        Some((source, jump)) => (source.position + 1, Some(jump)),
-                        None => continue,
-                    },
-                };
-                if until > low {
-                    low = until;
-                    over = Some((*place, way, *to_read));
-                }
-            }
-            if let Some((to, by, to_read)) = over {
-                for (position, write) in row.between(window.0, low) {
-                    let from = Place { chain: row.chain, position: *position };
-                    let ways = [Some(Way { from, to, by }), to_read];
-                    findings.push(Finding::Not(Some(*write), ways));
-                }
-            }
-            if row.chain != read.chain
-                && let Some((target, jump)) = graph.closure.earliest(read, row.chain)
-                && target.position < high
-            {
-                for (position, write) in row.between(target.position.max(low), high) {
-                    let to = target.at(*position);
-                    let by = Some(jump);
-                    // A thread's own store may still wait in its buffer.
-                    if self.own[choice] != Some(*write) {
-                        let from = read;
-                        let ways = [Some(Way { from, to, by }), None];
-                        findings.push(Finding::Not(Some(*write), ways));
-                    }
-                }
-                high = target.position;
-            }
+            let ends = Ends::of(graph, row, (read, thread), known);
+            let (low, high) = (window.0.max(ends.low), window.1.min(ends.high));
+            let late = row.between(high.max(low), window.1);
+            let out = row.between(window.0, low).iter().chain(late);
+            findings.extend(out.map(|(position, write)| {
+                Finding::Not(Some(*write), ends.ways(read, row.chain, *position))
+            }));
             if (low, high) != window {
                 self.changes.push((choice, number, window));
                 self.windows[choice][number] = (low, high);
             }
         }
+    }
+
+    /// The ways because of which a read gets none but the listed writes, if that is so.
+    fn no_other(
+        &self,
+        graph: &Graph,
+        choices: &Choices,
+        choice: usize,
+        read: Place,
+        known: &[Option<Known>],
+    ) -> Option<Vec<Way>> {
+        let what = &choices.choices[choice];
+        if !what.open || what.vague {
+            return None;
+        }
+        let mut ways = Vec::new();
+        if self.own[choice].is_none() && !what.candidates.contains(&None) {
+            ways.extend(known.iter().flatten().next()?.1);
+        }
+        let rows = &self.rows[self.words[choice]?];
+        for (row, (low, high)) in rows.iter().zip(&self.windows[choice]) {
+            let left = row.between(*low, *high);
+            let is_listed = |(_, write): &(u32, usize)| what.candidates.contains(&Some(*write));
+            if left.len() > what.candidates.len() || !left.iter().all(is_listed) {
+                return None;
+            }
+            let ends = Ends::of(graph, row, (read, what.id.thread), known);
+            let below = low.checked_sub(1).and_then(|last| row.up_to(last));
+            for (position, _) in below.into_iter().chain(row.from(*high)) {
+                ways.extend(ends.ways(read, row.chain, position).into_iter().flatten());
+            }
+        }
+        Some(ways)
+    }
+
+    /// Whether a write is left to a read, as far as the order tells.
+    pub(crate) fn is_left(&self, choices: &Choices, chains: &Chains, choice: usize, write: usize) -> bool {
+        let node = chains.node(chains.visible(choices.writes[write].id));
+        let rows = self.words[choice].map_or(&[][..], |word| &self.rows[word]);
+        let row = rows.iter().position(|row| row.chain == node.chain as u32);
+        row.is_none_or(|row| {
+            let (low, high) = self.windows[choice][row];
+            (low..high).contains(&(node.position as u32))
+        })
+    }
+}
+
+/// What is left of a row to a read, and why.
+struct Ends {
+    low: u32,
+    /// The write that comes over those below: where it is, how they lead to it, and how it
+    /// leads to the read.
+    over: Option<(Place, Option<JumpNumber>, Option<Way>)>,
+    high: u32,
+    /// How the read leads to those above.
+    behind: Option<JumpNumber>,
+}
+
+impl Ends {
+    fn of(
+        graph: &Graph,
+        row: &Row,
+        (read, thread): (Place, usize),
+        known: &[Option<Known>],
+    ) -> Ends {
+        let mut ends = Ends {
+            low: 0,
+            over: None,
+            high: u32::MAX,
+            behind: None,
+        };
+        for (place, to_read) in known.iter().flatten() {
+            let (until, by) = match place.chain == row.chain {
+                true => (place.position, None),
+                false => match graph.closure.latest(row.chain, *place) {
+                    Some((source, jump)) => (source.position + 1, Some(jump)),
+                    None => continue,
+                },
+            };
+            if until > ends.low {
+                ends.low = until;
+                ends.over = Some((*place, by, *to_read));
+            }
+        }
+        // A thread's own stores may still wait in its buffer.
+        if row.thread != thread
+            && let Some((target, jump)) = graph.closure.earliest(read, row.chain)
+        {
+            ends.high = target.position;
+            ends.behind = Some(jump);
+        }
+        ends
+    }
+
+    /// Why a write is not left to a read.
+    fn ways(&self, read: Place, chain: u32, position: u32) -> [Option<Way>; 2] {
+        let write = Place { chain, position };
+        if let Some((to, by, to_read)) = self.over.filter(|_| position < self.low) {
+            let from = write;
+            return [Some(Way { from, to, by }), to_read];
+        }
+        let by = self.behind.filter(|_| position >= self.high);
+        let way = by.map(|jump| Way {
+            from: read,
+            to: write,
+            by: Some(jump),
+        });
+        [way, None]
     }
 }
 

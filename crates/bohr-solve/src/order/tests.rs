@@ -1,6 +1,6 @@
 //! Litmus tests, and random problems against all interleavings there are.
 
-use super::{Answer, Group, solve};
+use super::{Answer, Group, solve, solve_with};
 use crate::check::{Execution, Turn, check};
 use crate::event::{
     Action, Condition, Demand, Event, Problem, ReadPiece, Spot, Thread, WritePiece,
@@ -215,9 +215,16 @@ fn by_enumeration(problem: &Problem, model: MemoryModel) -> bool {
     false
 }
 
-/// Whether the solver finds one; what it finds has to stand the check.
+/// Whether the solver finds one, with its choices listed or left open; what it finds
+/// has to stand the check.
 pub(crate) fn by_order(problem: &mut Problem, model: MemoryModel) -> bool {
-    let solved = solve(problem, model, None, &|| true).unwrap();
+    let listed = by_order_with(problem, model, usize::MAX);
+    assert_eq!(by_order_with(problem, model, 0), listed, "{model}, open");
+    listed
+}
+
+fn by_order_with(problem: &mut Problem, model: MemoryModel, most_listed: usize) -> bool {
+    let solved = solve_with(problem, model, None, most_listed, &|| true).unwrap();
     match solved.answer {
         Answer::Order(order) => {
             assert_eq!(check(problem, model, &order), Ok(()));

@@ -6,12 +6,15 @@ use super::encode::Choices;
 use super::graph::{self, Graph, Reason, Way};
 use super::linear::{Lemma, Linear};
 use super::pairs::Pairs;
+use super::proposals::Proposal;
 use super::readings::{self, Finding, Readings};
+use super::vague::Placed;
 use super::values::{self, Values, Wrong};
 use crate::check::Turn;
 use crate::event::{Demand, EventId, Problem};
 use crate::model::{Chains, NodeNumber};
-use batsat::{Lit, Theory, TheoryArg, Var, lbool};
+use bohr_event::MemoryModel;
+use batsat::{Lit, Theory, TheoryArg, lbool};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -46,6 +49,28 @@ pub(crate) enum Outcome {
     Nothing,
     Order(Vec<Turn>),
     Lemmas(Vec<Lemma>),
+    /// Writes that open choices might take.
+    Proposals(Vec<Proposal>),
+}
+
+/// The ways for which a literal holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Ways {
+    #[default]
+    None,
+    Few([Option<Way>; 2]),
+    Many(Box<[Way]>),
+    Placed(Placed),
+}
+
+impl Ways {
+    fn list(&self) -> Vec<Way> {
+        match self {
+            Ways::None | Ways::Placed(_) => Vec::new(),
+            Ways::Few(ways) => ways.iter().flatten().copied().collect(),
+            Ways::Many(ways) => ways.to_vec(),
+        }
+    }
 }
 
 /// What was there when a level of the search began.
@@ -55,11 +80,13 @@ pub(crate) struct Level {
     graph: graph::Mark,
     values: values::Mark,
     readings: readings::Mark,
+    located: usize,
 }
 
 /// Orders and values.
 pub(crate) struct Consistency<'a> {
     pub(crate) problem: &'a Problem,
+    pub(crate) model: MemoryModel,
     pub(crate) chains: Chains,
     pub(crate) choices: Choices,
     pub(crate) readings: Readings,
@@ -70,8 +97,10 @@ pub(crate) struct Consistency<'a> {
     pub(crate) meanings: Vec<(Meaning, bool)>,
     /// By choice and candidate: the literal that says so.
     pub(crate) takes: Vec<Vec<Lit>>,
+    /// By open choice: the literal that says that it takes none of its candidates.
+    pub(crate) others: HashMap<usize, Lit>,
     /// By variable: the ways for which the order decides it, if it does.
-    pub(crate) ways: HashMap<Var, [Option<Way>; 2]>,
+    pub(crate) ways: Vec<Ways>,
     /// What was told last of why a literal holds.
     pub(crate) told: Vec<Lit>,
     pub(crate) groups: Groups,
@@ -82,6 +111,10 @@ pub(crate) struct Consistency<'a> {
     pub(crate) joins: bool,
     pub(crate) outcome: Outcome,
     pub(crate) seen: usize,
+    /// Choices that may get something from places that are not known, and how many places
+    /// have been looked at that have become known.
+    pub(crate) vague: Vec<usize>,
+    pub(crate) located: usize,
     pub(crate) levels: Vec<Level>,
     pub(crate) conflicts: u64,
     /// Whether the caller still wants to wait, and what the search is told if not.
@@ -153,6 +186,7 @@ impl Consistency<'_> {
             for fresh in self.graph.take_fresh() {
                 self.notice(acts, &fresh)?;
             }
+            self.open_located();
             match self.readings.next() {
                 Some(choice) => self.examine(acts, choice)?,
                 None if self.seen == acts.model().len() => return Ok(()),
@@ -179,7 +213,7 @@ impl Consistency<'_> {
         literal: Lit,
     ) -> Result<(), Vec<Lit>> {
         match self.graph.way(first, second) {
-            Some(way) => self.infer(acts, literal, [Some(way), None]),
+            Some(way) => self.infer(acts, literal, Ways::Few([Some(way), None])),
             None => Ok(()),
         }
     }
@@ -195,10 +229,9 @@ impl Consistency<'_> {
         for finding in findings {
             match (finding, chosen) {
                 (Finding::Not(write, ways), _) => {
-                    let candidates = &self.choices.choices[choice].candidates;
-                    if let Ok(candidate) = candidates.binary_search(&write) {
+                    if let Some(candidate) = self.choices.choices[choice].candidate(write) {
                         let literal = !self.takes[choice][candidate];
-                        self.infer(acts, literal, ways)?;
+                        self.infer(acts, literal, Ways::Few(ways))?;
                     }
                 }
                 (Finding::Edge(from, to, way), Some((_, literal))) => {
@@ -208,38 +241,49 @@ impl Consistency<'_> {
                     self.graph.add(from, to, reason)?;
                 }
                 (Finding::Edge(..), None) => {}
+                (Finding::NoOther(ways), _) => {
+                    if let Some(other) = self.others.get(&choice) {
+                        self.infer(acts, !*other, Ways::Many(ways.into()))?;
+                    }
+                }
             }
         }
-        Ok(())
+        self.examine_vague(acts, choice)
+    }
+
+    fn blame(&self, ways: &Ways) -> Vec<Lit> {
+        match ways {
+            Ways::Placed(placed) => self.blame_placed(placed),
+            ways => self.graph.blame(&[], &ways.list()),
+        }
     }
 
     /// A literal holds because of what comes before what.
-    fn infer(
+    pub(super) fn infer(
         &mut self,
         acts: &mut TheoryArg<'_>,
         literal: Lit,
-        ways: [Option<Way>; 2],
+        ways: Ways,
     ) -> Result<(), Vec<Lit>> {
         let value = acts.value(literal.var());
         if value == lbool::UNDEF {
-            self.ways.insert(literal.var(), ways);
+            let index = literal.var().idx() as usize;
+            if self.ways.len() <= index {
+                self.ways.resize(self.meanings.len(), Ways::None);
+            }
+            self.ways[index] = ways;
             acts.propagate(literal);
             return Ok(());
         }
         if (value == lbool::TRUE) == literal.sign() {
             return Ok(());
         }
-        let mut blame = self.blame(ways);
+        let mut blame = self.blame(&ways);
         blame.push(!literal);
         Err(blame)
     }
 
-    fn blame(&self, ways: [Option<Way>; 2]) -> Vec<Lit> {
-        let ways: Vec<Way> = ways.into_iter().flatten().collect();
-        self.graph.blame(&[], &ways)
-    }
-
-    fn linear(&mut self, acts: &TheoryArg<'_>) -> Result<Vec<Turn>, Vec<Lemma>> {
+    fn linear(&self, acts: &TheoryArg<'_>) -> Result<Vec<Turn>, Vec<Lemma>> {
         let holds = |literal: Lit| {
             let value = acts.value(literal.var());
             value
@@ -283,8 +327,14 @@ impl Theory for Consistency<'_> {
         self.partial_check(acts);
         if acts.is_ok() {
             self.outcome = match self.linear(acts) {
-                Ok(order) => Outcome::Order(order),
                 Err(lemmas) => Outcome::Lemmas(lemmas),
+                Ok(order) => {
+                    let proposals = self.proposals(&order);
+                    match proposals.is_empty() {
+                        true => Outcome::Order(order),
+                        false => Outcome::Proposals(proposals),
+                    }
+                }
             };
         }
     }
@@ -295,6 +345,7 @@ impl Theory for Consistency<'_> {
             graph: self.graph.mark(),
             values: self.values.mark(),
             readings: self.readings.mark(),
+            located: self.located,
         });
     }
 
@@ -306,6 +357,7 @@ impl Theory for Consistency<'_> {
             self.graph.go_back(back.graph);
             self.values.go_back(&self.choices, back.values);
             self.readings.go_back(back.readings);
+            self.located = back.located;
         }
     }
 
@@ -327,8 +379,7 @@ impl Theory for Consistency<'_> {
     }
 
     fn explain_propagation(&mut self, literal: Lit) -> &[Lit] {
-        let ways = self.ways.get(&literal.var()).copied();
-        self.told = self.blame(ways.unwrap_or_default());
+        self.told = self.blame(&self.ways[literal.var().idx() as usize]);
         &self.told
     }
 }

@@ -7,6 +7,7 @@ use crate::event::{Condition, Problem};
 use crate::term::{Evaluation, ReadNumber, Scalar};
 use batsat::Lit;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 type Support = Arc<BTreeSet<ReadNumber>>;
@@ -28,7 +29,7 @@ pub(crate) struct Values {
     write_support: Vec<(Support, Support)>,
     /// Of the address of each choice.
     choice_support: Vec<Support>,
-    users: HashMap<ReadNumber, Users>,
+    users: HashMap<ReadNumber, Arc<Users>>,
     /// By choice: the candidate, and the literal that says so.
     pub(crate) chosen: Vec<Option<(usize, Lit)>>,
     /// Choices that took a write.
@@ -37,6 +38,18 @@ pub(crate) struct Values {
     /// In the order in which they became so.
     trail: Vec<ReadNumber>,
     choice_trail: Vec<usize>,
+    evaluation: RefCell<Evaluation>,
+    /// Where each write is, and each choice reads, of those of which that is known.
+    write_places: Vec<Option<u64>>,
+    choice_places: Vec<Option<u64>>,
+    located: Vec<Located>,
+}
+
+/// Somebody whose place has become known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Located {
+    Write(usize),
+    Choice(usize),
 }
 
 /// A moment to go back to.
@@ -44,6 +57,8 @@ pub(crate) struct Values {
 pub(crate) struct Mark {
     known: usize,
     chosen: usize,
+    evaluated: usize,
+    located: usize,
 }
 
 /// What goes wrong.
@@ -93,39 +108,59 @@ impl Values {
             known: HashMap::new(),
             trail: Vec::new(),
             choice_trail: Vec::new(),
+            evaluation: RefCell::default(),
+            write_places: Vec::new(),
+            choice_places: Vec::new(),
+            located: Vec::new(),
         };
+        let known = |address: Scalar| address.known().map(|address| address as u64);
+        let writes = choices.writes.iter();
+        values.write_places = writes.map(|write| known(write.address)).collect();
+        let all = choices.choices.iter();
+        values.choice_places = all.map(|choice| known(choice.address)).collect();
         values.find_users(choices);
         values
     }
 
     fn find_users(&mut self, choices: &Choices) {
+        let mut users: HashMap<ReadNumber, Users> = HashMap::new();
         for (number, support) in self.condition_support.iter().enumerate() {
             for read in support.iter() {
-                self.users.entry(*read).or_default().conditions.push(number);
+                users.entry(*read).or_default().conditions.push(number);
             }
         }
         for (number, (value, address)) in self.write_support.iter().enumerate() {
             for read in value.union(address) {
-                self.users.entry(*read).or_default().writes.push(number);
+                users.entry(*read).or_default().writes.push(number);
             }
         }
         for (choice, support) in choices.choices.iter().zip(&self.choice_support) {
             for read in support.iter() {
-                self.users.entry(*read).or_default().reads.push(choice.read);
+                users.entry(*read).or_default().reads.push(choice.read);
             }
         }
+        self.users = users.into_iter().map(|(read, users)| (read, Arc::new(users))).collect();
     }
 
     pub(crate) fn mark(&self) -> Mark {
         Mark {
             known: self.trail.len(),
             chosen: self.choice_trail.len(),
+            evaluated: self.evaluation.borrow().len(),
+            located: self.located.len(),
         }
     }
 
     pub(crate) fn go_back(&mut self, choices: &Choices, mark: Mark) {
         for read in self.trail.drain(mark.known..) {
             self.known.remove(&read);
+        }
+        self.evaluation.get_mut().truncate(mark.evaluated);
+        for located in self.located.drain(mark.located..) {
+            match located {
+                Located::Write(write) => self.write_places[write] = None,
+                Located::Choice(choice) => self.choice_places[choice] = None,
+            }
         }
         for choice in self.choice_trail.drain(mark.chosen..) {
             if let Some((candidate, _)) = self.chosen[choice].take()
@@ -145,10 +180,43 @@ impl Values {
     /// What a value comes to, if that is known.
     pub(crate) fn value(&self, problem: &Problem, value: Scalar) -> Option<u128> {
         let read = |read: ReadNumber| self.known(read);
-        problem
-            .terms
-            .evaluate(value, &mut Evaluation::default(), &read)
-            .ok()
+        let memory = &mut self.evaluation.borrow_mut();
+        problem.terms.evaluate(value, memory, &read).ok()
+    }
+
+    /// Where a write is, if that is known.
+    pub(crate) fn place_of_write(&self, write: usize) -> Option<u64> {
+        self.write_places[write]
+    }
+
+    /// Where a choice reads, if that is known.
+    pub(crate) fn place_of_choice(&self, choices: &Choices, choice: usize) -> Option<u64> {
+        let offset = choices.choices[choice].offset;
+        Some(self.choice_places[choice]? + u64::from(offset))
+    }
+
+    /// Whose place has become known, from a number of them on.
+    pub(crate) fn located(&self, from: usize) -> &[Located] {
+        self.located.get(from..).unwrap_or_default()
+    }
+
+    /// Places that a read has made known.
+    fn locate(&mut self, problem: &Problem, choices: &Choices, users: &Users) {
+        for write in &users.writes {
+            if self.write_places[*write].is_none() && self.are_known(&self.write_support[*write].1) {
+                let place = self.value(problem, choices.writes[*write].address);
+                self.write_places[*write] = place.map(|place| place as u64);
+                self.located.push(Located::Write(*write));
+            }
+        }
+        for choice in users.reads.iter().flat_map(|read| &choices.of_read[read]) {
+            if self.choice_places[*choice].is_none() && self.are_known(&self.choice_support[*choice])
+            {
+                let place = self.value(problem, choices.choices[*choice].address);
+                self.choice_places[*choice] = place.map(|place| place as u64);
+                self.located.push(Located::Choice(*choice));
+            }
+        }
     }
 
     /// A part of a read gets its bytes from a candidate. What goes wrong, with the
@@ -203,9 +271,10 @@ impl Values {
             };
             self.known.insert(read, value);
             self.trail.push(read);
-            let Some(users) = self.users.get(&read) else {
+            let Some(users) = self.users.get(&read).cloned() else {
                 continue;
             };
+            self.locate(problem, choices, &users);
             for condition in &users.conditions {
                 if self.are_known(&self.condition_support[*condition])
                     && self.value(problem, self.conditions[*condition].1.holds) != Some(1)

@@ -44,7 +44,7 @@ pub fn script(
     bound: Option<usize>,
 ) -> Result<String, SmtError> {
     let chains = Chains::of(problem, model);
-    let choices = Choices::of(problem, &chains)?;
+    let choices = Choices::of(problem, &chains, usize::MAX)?;
     let mut script = Script {
         problem,
         chains,
