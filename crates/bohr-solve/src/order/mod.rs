@@ -255,6 +255,7 @@ impl<'a> Search<'a> {
         search.needs();
         search.locks();
         search.switches();
+        search.beginnings();
         Ok(search)
     }
 
@@ -399,6 +400,18 @@ impl<'a> Search<'a> {
             }
         }
         self.count(&literals);
+    }
+
+    /// Which of two threads begins first. Where threads are not interrupted, all else
+    /// follows from that, so it is decided first: what is new to the solver is.
+    fn beginnings(&mut self) {
+        let firsts = self.theory.chains.chains[1..self.theory.chains.threads].iter();
+        let firsts: Vec<NodeNumber> = firsts.filter_map(|chain| chain.first()).copied().collect();
+        for (index, first) in firsts.iter().enumerate() {
+            for second in &firsts[index + 1..] {
+                self.before(*first, *second);
+            }
+        }
     }
 
     /// A counter in unary: after each literal, whether more than so many hold.

@@ -186,7 +186,7 @@ impl Consistency<'_> {
             for fresh in self.graph.take_fresh() {
                 self.notice(acts, &fresh)?;
             }
-            self.open_located();
+            self.consider_located(acts)?;
             match self.readings.next() {
                 Some(choice) => self.examine(acts, choice)?,
                 None if self.seen == acts.model().len() => return Ok(()),

@@ -31,20 +31,36 @@ impl Consistency<'_> {
         blame
     }
 
-    /// Reads that have to be looked at since places have become known.
-    pub(super) fn open_located(&mut self) {
+    /// Looks at those whose places have become known, and at whom they concern.
+    pub(super) fn consider_located(&mut self, acts: &mut TheoryArg<'_>) -> Result<(), Vec<Lit>> {
         while let Some(located) = self.values.located(self.located).first().copied() {
             self.located += 1;
             match located {
                 Located::Choice(choice) => self.readings.open(choice),
-                Located::Write(write) => {
-                    let same = |choice: &usize| self.is_over(write, *choice) == Some(true);
-                    let vague = self.vague.iter().copied();
-                    let concerned: Vec<usize> = vague.filter(same).collect();
-                    concerned.into_iter().for_each(|choice| self.readings.open(choice));
+                Located::Write(write) => self.located_write(acts, write)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads elsewhere get nothing from a write; the others have to be looked at.
+    fn located_write(&mut self, acts: &mut TheoryArg<'_>, write: usize) -> Result<(), Vec<Lit>> {
+        for index in 0..self.vague.len() {
+            let choice = self.vague[index];
+            match self.is_over(write, choice) {
+                None => {}
+                Some(true) => self.readings.open(choice),
+                Some(false) => {
+                    let what = &self.choices.choices[choice];
+                    if let Some(candidate) = what.candidate(Some(write)) {
+                        let literal = self.takes[choice][candidate];
+                        let placed = elsewhere(choice, write);
+                        self.infer(acts, !literal, Ways::Placed(placed))?;
+                    }
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether a write is to the place of a choice, if both places are known.
@@ -120,7 +136,7 @@ impl Consistency<'_> {
             return Some(placed([*way, None], [Some(*over), None]));
         };
         if self.is_over(write, choice) == Some(false) {
-            return Some(placed([None; 2], [Some(write), None]));
+            return Some(elsewhere(choice, write));
         }
         let id = self.choices.writes[write].id;
         let here = self.graph.place(self.chains.visible(id));
@@ -134,5 +150,14 @@ impl Consistency<'_> {
             let way = self.graph.way(here, *place)?;
             Some(placed([Some(way), *to_read], [Some(*over), None]))
         })
+    }
+}
+
+/// A read and a write at different places.
+fn elsewhere(choice: usize, write: usize) -> Placed {
+    Placed {
+        ways: [None; 2],
+        choice,
+        writes: [Some(write), None],
     }
 }
