@@ -42,9 +42,8 @@ impl Blame {
         let mut left = edges;
         let mut current = from;
         while current.chain != to.chain {
-            let leaves = |edge: &EdgeNumber| {
-                graph.place(graph.edge(*edge).from).chain == current.chain
-            };
+            let leaves =
+                |edge: &EdgeNumber| graph.place(graph.edge(*edge).from).chain == current.chain;
             // What comes back to this chain can be left out.
             let last = left.iter().rposition(leaves);
             let last = last.expect("a jump leads from where it begins to where it ends");

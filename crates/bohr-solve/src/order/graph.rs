@@ -74,7 +74,9 @@ impl Graph {
             edges: Vec::new(),
             closure: Closure::of(chains.chains.len()),
             joined: lengths().map(|length| vec![None; length]).collect(),
-            apart: lengths().map(|length| (0..length as u32).collect()).collect(),
+            apart: lengths()
+                .map(|length| (0..length as u32).collect())
+                .collect(),
             joins: Vec::new(),
             fresh: Vec::new(),
         };
@@ -212,7 +214,8 @@ impl Graph {
                     };
                     let source = source.at(self.last(source));
                     let target = target.at(self.first(*target));
-                    self.fresh.extend(self.closure.insert(source, target, parts));
+                    self.fresh
+                        .extend(self.closure.insert(source, target, parts));
                 }
             }
         }

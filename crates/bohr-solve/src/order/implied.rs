@@ -179,8 +179,12 @@ fn seen(
     loop {
         let threads = 0..execution.threads();
         let ready = threads.clone().filter(|thread| execution.is_ready(*thread));
-        let events = ready.filter_map(|thread| execution.next(thread)).map(Turn::Event);
-        let commits = threads.flat_map(|thread| execution.commits(thread)).map(Turn::Commit);
+        let events = ready
+            .filter_map(|thread| execution.next(thread))
+            .map(Turn::Event);
+        let commits = threads
+            .flat_map(|thread| execution.commits(thread))
+            .map(Turn::Commit);
         let turns: Vec<Turn> = events.chain(commits).collect();
         if turns.is_empty() {
             break;
@@ -211,7 +215,11 @@ fn seen(
                 }
             }
         }
-        order.push(if commits { chains.visible(id) } else { chains.event(id) });
+        order.push(if commits {
+            chains.visible(id)
+        } else {
+            chains.event(id)
+        });
     }
     let moments = order.iter().copied().zip(0..).collect();
     Seen {
@@ -262,10 +270,20 @@ fn told(
     dice: &[prop::sample::Index],
     facts: &dyn Fn(usize, usize) -> bool,
     gets: &dyn Fn(usize) -> bool,
+    is_open: bool,
 ) -> Vec<(BTreeSet<Option<usize>>, Option<usize>)> {
     let (problem, _) = Maker::of(threads, &places());
     let chains = Chains::of(&problem, model);
-    let choices = Choices::of(&problem, &chains, usize::MAX).unwrap();
+    let most = if is_open { 0 } else { usize::MAX };
+    let mut choices = Choices::of(&problem, &chains, most).unwrap();
+    for choice in (0..choices.choices.len()).filter(|_| is_open) {
+        let all = choices.universe(&problem, &choices.choices[choice]);
+        let listed = all
+            .into_iter()
+            .zip(choice..)
+            .filter(|(_, number)| gets(*number));
+        choices.choices[choice].candidates = listed.map(|(write, _)| write).collect();
+    }
     let seen = seen(&problem, model, &chains, &choices, dice);
     let mut graph = Graph::of(&chains).unwrap();
     let mut readings = Readings::of(&choices, &chains);
@@ -294,7 +312,10 @@ fn told(
         }
     }
     let found = follow(&mut graph, &mut readings, &choices, &chains, &chosen);
-    let candidates = choices.choices.iter().map(|choice| choice.candidates.iter().copied());
+    let candidates = choices
+        .choices
+        .iter()
+        .map(|choice| choice.candidates.iter().copied());
     let mut left: Vec<BTreeSet<Option<usize>>> = candidates.map(Iterator::collect).collect();
     for (choice, finding) in found {
         match finding {
@@ -312,7 +333,10 @@ fn told(
         }
     }
     let read = |choice: usize| seen.read[&choice];
-    left.into_iter().enumerate().map(|(choice, left)| (left, read(choice))).collect()
+    left.into_iter()
+        .enumerate()
+        .map(|(choice, left)| (left, read(choice)))
+        .collect()
 }
 
 fn program() -> impl Strategy<Value = Vec<Vec<Do>>> {
@@ -334,14 +358,16 @@ proptest! {
     ) {
         for model in MemoryModel::ALL {
             let some = |first: usize, second: usize| facts[(first * 13 + second) % facts.len()];
-            told(&threads, model, &dice, &some, &|choice| gets[choice % gets.len()]);
+            for is_open in [false, true] {
+                told(&threads, model, &dice, &some, &|choice| gets[choice % gets.len()], is_open);
+            }
         }
     }
 
     #[test]
     fn a_complete_order_leaves_each_read_its_write(threads in program(), dice in dice()) {
         for model in MemoryModel::ALL {
-            for (left, read) in told(&threads, model, &dice, &|_, _| true, &|_| false) {
+            for (left, read) in told(&threads, model, &dice, &|_, _| true, &|_| false, false) {
                 // Behind what waits in the reader's own buffer, memory may show anything.
                 if model.has_buffers() {
                     prop_assert!(left.contains(&read), "{:?} {:?}", left, read);

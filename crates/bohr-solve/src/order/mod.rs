@@ -19,6 +19,7 @@ mod linear;
 mod pairs;
 mod proposals;
 mod readings;
+mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
 mod theory;

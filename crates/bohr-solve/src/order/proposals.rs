@@ -67,7 +67,11 @@ impl Consistency<'_> {
         if let Some(write) = found.filter(|write| what.candidate(*write).is_none()) {
             let writes = vec![write];
             let last = false;
-            return Proposal { choice, writes, last };
+            return Proposal {
+                choice,
+                writes,
+                last,
+            };
         }
         let mut others = self.choices.universe(self.problem, what);
         others.retain(|write| what.candidate(*write).is_none());
@@ -77,8 +81,13 @@ impl Consistency<'_> {
                 return (false, here);
             };
             let there = moments.get(&self.choices.writes[write].id);
-            let left = self.readings.is_left(&self.choices, &self.chains, choice, write);
-            (!left, there.map_or(usize::MAX, |there| there.abs_diff(here)))
+            let left = self
+                .readings
+                .is_left(&self.choices, &self.chains, choice, write);
+            (
+                !left,
+                there.map_or(usize::MAX, |there| there.abs_diff(here)),
+            )
         };
         others.sort_by_cached_key(key);
         let last = others.len() <= AT_ONCE;
@@ -96,7 +105,10 @@ impl Search<'_> {
     pub(super) fn propose(&mut self, proposal: &Proposal) {
         let choice = proposal.choice;
         let before: Vec<Lit> = self.theory.takes[choice].clone();
-        let literals = proposal.writes.iter().map(|write| self.candidate(choice, *write, true));
+        let literals = proposal
+            .writes
+            .iter()
+            .map(|write| self.candidate(choice, *write, true));
         let new: Vec<Lit> = literals.collect();
         let other = match proposal.last {
             true => None,
@@ -117,7 +129,9 @@ impl Search<'_> {
                 self.clause([!*one, !unlike]);
             }
         }
-        self.theory.others.extend(other.map(|other| (choice, other)));
+        self.theory
+            .others
+            .extend(other.map(|other| (choice, other)));
         self.theory.readings.open(choice);
     }
 
@@ -125,6 +139,10 @@ impl Search<'_> {
     pub(super) fn begin(&mut self, choice: usize) {
         let writes = self.guess.found(choice).into_iter().collect();
         let last = false;
-        self.propose(&Proposal { choice, writes, last });
+        self.propose(&Proposal {
+            choice,
+            writes,
+            last,
+        });
     }
 }

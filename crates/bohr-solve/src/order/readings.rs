@@ -10,55 +10,15 @@
 //! writes of which it sees the later one. What happens in no run comes behind all that
 //! does, so the rules need not ask what happens.
 
-use super::closure::{Fresh, JumpNumber, Place};
+use super::closure::{Fresh, Place};
 use super::encode::Choices;
 use super::graph::{Graph, Way};
+use super::rows::{Ends, Known, Row, Window, next};
 use crate::model::{Chains, NodeNumber};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A place in memory.
 type Word = usize;
-
-/// The writes to a word that one chain makes visible, in its order.
-#[derive(Clone, Debug)]
-struct Row {
-    chain: u32,
-    thread: usize,
-    /// Positions, and the writes' numbers.
-    writes: Vec<(u32, usize)>,
-}
-
-impl Row {
-    /// The writes at positions of a range.
-    fn between(&self, from: u32, to: u32) -> &[(u32, usize)] {
-        let index = |position| self.writes.partition_point(|write| write.0 < position);
-        &self.writes[index(from)..index(to).max(index(from))]
-    }
-
-    /// The window that leaves only this write.
-    fn only(&self, write: usize) -> Window {
-        let found = self.writes.iter().find(|one| one.1 == write);
-        found.map_or((0, 0), |(position, _)| (*position, position + 1))
-    }
-
-    /// The first write from a position on.
-    fn from(&self, position: u32) -> Option<(u32, usize)> {
-        let index = self.writes.partition_point(|write| write.0 < position);
-        self.writes.get(index).copied()
-    }
-
-    /// The last write up to a position.
-    fn up_to(&self, position: u32) -> Option<(u32, usize)> {
-        let index = self.writes.partition_point(|write| write.0 <= position);
-        self.writes[..index].last().copied()
-    }
-}
-
-/// Which positions of a row are left to a read: from the first on, before the second.
-type Window = (u32, u32);
-
-/// A write that comes before a read, and the way there; in its own thread there is none.
-type Known = (Place, Option<Way>);
 
 /// Something that follows for a read.
 #[derive(Clone, Debug)]
@@ -231,7 +191,10 @@ impl Readings {
         let in_chain = |all: &[(u32, usize)], from: u32, until: u32| -> Vec<usize> {
             let index = |position| all.partition_point(|one| one.0 < position);
             let end = index(until);
-            all[index(from).min(end)..end].iter().map(|one| one.1).collect()
+            all[index(from).min(end)..end]
+                .iter()
+                .map(|one| one.1)
+                .collect()
         };
         let (from, to) = (fresh.from, fresh.to);
         let behind = &self.choices_in[to.chain as usize];
@@ -274,7 +237,10 @@ impl Readings {
         for (chain, readers) in &self.readers[word] {
             let start = match *chain == from.chain {
                 true => Some(later + 1),
-                false => graph.closure.earliest(from.at(later), *chain).map(|it| it.0.position),
+                false => graph
+                    .closure
+                    .earliest(from.at(later), *chain)
+                    .map(|it| it.0.position),
             };
             let Some(start) = start else {
                 continue;
@@ -317,9 +283,10 @@ impl Readings {
                 }
                 if row.thread != thread {
                     let place = taken.map(|taken| graph.place(visible(taken)));
-                    findings.extend(next(graph, row, place).map(|(write, way)| {
-                        Finding::Edge(node, visible(write), way)
-                    }));
+                    findings.extend(
+                        next(graph, row, place)
+                            .map(|(write, way)| Finding::Edge(node, visible(write), way)),
+                    );
                 }
             }
         }
@@ -341,7 +308,9 @@ impl Readings {
         row: &Row,
     ) -> Option<Known> {
         let own = self.own[choice].map(|own| graph.place(chains.visible(choices.writes[own].id)));
-        let own = own.filter(|own| own.chain == row.chain).map(|own| (own, None));
+        let own = own
+            .filter(|own| own.chain == row.chain)
+            .map(|own| (own, None));
         if row.chain == read.chain {
             return own;
         }
@@ -423,7 +392,13 @@ impl Readings {
     }
 
     /// Whether a write is left to a read, as far as the order tells.
-    pub(crate) fn is_left(&self, choices: &Choices, chains: &Chains, choice: usize, write: usize) -> bool {
+    pub(crate) fn is_left(
+        &self,
+        choices: &Choices,
+        chains: &Chains,
+        choice: usize,
+        write: usize,
+    ) -> bool {
         let node = chains.node(chains.visible(choices.writes[write].id));
         let rows = self.words[choice].map_or(&[][..], |word| &self.rows[word]);
         let row = rows.iter().position(|row| row.chain == node.chain as u32);
@@ -432,87 +407,6 @@ impl Readings {
             (low..high).contains(&(node.position as u32))
         })
     }
-}
-
-/// What is left of a row to a read, and why.
-struct Ends {
-    low: u32,
-    /// The write that comes over those below: where it is, how they lead to it, and how it
-    /// leads to the read.
-    over: Option<(Place, Option<JumpNumber>, Option<Way>)>,
-    high: u32,
-    /// How the read leads to those above.
-    behind: Option<JumpNumber>,
-}
-
-impl Ends {
-    fn of(
-        graph: &Graph,
-        row: &Row,
-        (read, thread): (Place, usize),
-        known: &[Option<Known>],
-    ) -> Ends {
-        let mut ends = Ends {
-            low: 0,
-            over: None,
-            high: u32::MAX,
-            behind: None,
-        };
-        for (place, to_read) in known.iter().flatten() {
-            let (until, by) = match place.chain == row.chain {
-                true => (place.position, None),
-                false => match graph.closure.latest(row.chain, *place) {
-                    Some((source, jump)) => (source.position + 1, Some(jump)),
-                    None => continue,
-                },
-            };
-            if until > ends.low {
-                ends.low = until;
-                ends.over = Some((*place, by, *to_read));
-            }
-        }
-        // A thread's own stores may still wait in its buffer.
-        if row.thread != thread
-            && let Some((target, jump)) = graph.closure.earliest(read, row.chain)
-        {
-            ends.high = target.position;
-            ends.behind = Some(jump);
-        }
-        ends
-    }
-
-    /// Why a write is not left to a read.
-    fn ways(&self, read: Place, chain: u32, position: u32) -> [Option<Way>; 2] {
-        let write = Place { chain, position };
-        if let Some((to, by, to_read)) = self.over.filter(|_| position < self.low) {
-            let from = write;
-            return [Some(Way { from, to, by }), to_read];
-        }
-        let by = self.behind.filter(|_| position >= self.high);
-        let way = by.map(|jump| Way {
-            from: read,
-            to: write,
-            by: Some(jump),
-        });
-        [way, None]
-    }
-}
-
-/// The first write of a row that comes behind a write, or of all if there is none.
-fn next(graph: &Graph, row: &Row, behind: Option<Place>) -> Option<(usize, Option<Way>)> {
-    let Some(from) = behind else {
-        return Some((row.writes.first()?.1, None));
-    };
-    let (start, by) = match from.chain == row.chain {
-        true => (from.position + 1, None),
-        false => {
-            let (target, jump) = graph.closure.earliest(from, row.chain)?;
-            (target.position, Some(jump))
-        }
-    };
-    let (position, write) = row.from(start)?;
-    let to = Place { chain: row.chain, position };
-    Some((write, by.map(|_| Way { from, to, by })))
 }
 
 /// The last write of a read's own thread before it.

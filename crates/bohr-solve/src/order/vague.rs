@@ -23,11 +23,11 @@ impl Consistency<'_> {
         let ways: Vec<Way> = placed.ways.into_iter().flatten().collect();
         let mut blame = self.graph.blame(&[], &ways);
         for write in placed.writes.into_iter().flatten() {
-            let places = self.values.blame_places(&self.choices, placed.choice, write);
+            let places = self
+                .values
+                .blame_places(&self.choices, placed.choice, write);
             blame.extend(places);
         }
-        blame.sort_unstable();
-        blame.dedup();
         blame
     }
 
@@ -89,7 +89,9 @@ impl Consistency<'_> {
             let literal = self.takes[choice][candidate];
             let rules_out = acts.value(literal.var()) == lbool::UNDEF
                 || self.values.chosen[choice].is_some_and(|chosen| chosen.0 == candidate);
-            let why = rules_out.then(|| self.why_not(choice, candidate, &known)).flatten();
+            let why = rules_out
+                .then(|| self.why_not(choice, candidate, &known))
+                .flatten();
             if let Some(placed) = why {
                 self.infer(acts, !literal, Ways::Placed(placed))?;
             }

@@ -6,8 +6,9 @@ use super::encode::Choices;
 use crate::event::{Condition, Problem};
 use crate::term::{Evaluation, ReadNumber, Scalar};
 use batsat::Lit;
-use std::collections::{BTreeSet, HashMap, HashSet};
 use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 type Support = Arc<BTreeSet<ReadNumber>>;
@@ -43,10 +44,12 @@ pub(crate) struct Values {
     write_places: Vec<Option<u64>>,
     choice_places: Vec<Option<u64>>,
     located: Vec<Located>,
+    /// What their places rest on, as far as anybody has asked.
+    place_cones: RefCell<HashMap<Located, Rc<[Lit]>>>,
 }
 
 /// Somebody whose place has become known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Located {
     Write(usize),
     Choice(usize),
@@ -112,6 +115,7 @@ impl Values {
             write_places: Vec::new(),
             choice_places: Vec::new(),
             located: Vec::new(),
+            place_cones: RefCell::default(),
         };
         let known = |address: Scalar| address.known().map(|address| address as u64);
         let writes = choices.writes.iter();
@@ -139,7 +143,10 @@ impl Values {
                 users.entry(*read).or_default().reads.push(choice.read);
             }
         }
-        self.users = users.into_iter().map(|(read, users)| (read, Arc::new(users))).collect();
+        self.users = users
+            .into_iter()
+            .map(|(read, users)| (read, Arc::new(users)))
+            .collect();
     }
 
     pub(crate) fn mark(&self) -> Mark {
@@ -157,6 +164,7 @@ impl Values {
         }
         self.evaluation.get_mut().truncate(mark.evaluated);
         for located in self.located.drain(mark.located..) {
+            self.place_cones.get_mut().remove(&located);
             match located {
                 Located::Write(write) => self.write_places[write] = None,
                 Located::Choice(choice) => self.choice_places[choice] = None,
@@ -203,14 +211,16 @@ impl Values {
     /// Places that a read has made known.
     fn locate(&mut self, problem: &Problem, choices: &Choices, users: &Users) {
         for write in &users.writes {
-            if self.write_places[*write].is_none() && self.are_known(&self.write_support[*write].1) {
+            if self.write_places[*write].is_none() && self.are_known(&self.write_support[*write].1)
+            {
                 let place = self.value(problem, choices.writes[*write].address);
                 self.write_places[*write] = place.map(|place| place as u64);
                 self.located.push(Located::Write(*write));
             }
         }
         for choice in users.reads.iter().flat_map(|read| &choices.of_read[read]) {
-            if self.choice_places[*choice].is_none() && self.are_known(&self.choice_support[*choice])
+            if self.choice_places[*choice].is_none()
+                && self.are_known(&self.choice_support[*choice])
             {
                 let place = self.value(problem, choices.choices[*choice].address);
                 self.choice_places[*choice] = place.map(|place| place as u64);
@@ -380,8 +390,35 @@ impl Values {
 
     /// The literals that the places of a choice and of a write rest on.
     pub(crate) fn blame_places(&self, choices: &Choices, choice: usize, write: usize) -> Vec<Lit> {
-        let mut blame = self.cone(choices, &self.choice_support[choice]);
-        blame.extend(self.cone(choices, &self.write_support[write].1));
+        let mut blame = Vec::new();
+        let choice_place = self.choice_places[choice];
+        let write_place = self.write_places[write];
+        for (located, place, support) in [
+            (
+                Located::Choice(choice),
+                choice_place,
+                &self.choice_support[choice],
+            ),
+            (
+                Located::Write(write),
+                write_place,
+                &self.write_support[write].1,
+            ),
+        ] {
+            if support.is_empty() {
+                continue;
+            }
+            let cone = || Rc::from(self.cone(choices, support));
+            let cone: Rc<[Lit]> = match place {
+                // It stays as it is until the place is forgotten.
+                Some(_) => {
+                    let mut known = self.place_cones.borrow_mut();
+                    known.entry(located).or_insert_with(cone).clone()
+                }
+                None => cone(),
+            };
+            blame.extend_from_slice(&cone);
+        }
         blame
     }
 }
