@@ -5,6 +5,7 @@
 //!   profiles/KEY/model          the program model
 //!   profiles/KEY/sharing        which accesses may be shared, for `bohr inspect`
 //!   profiles/KEY/program        the instrumented program or shared library
+//!   profiles/KEY/libNAME.so     the same under the library's name, of one that is to be loaded
 //!   profiles/KEY/report.json    what was instrumented, what was not, and why
 //!   profiles/KEY/used           its age is how long the profile was not used
 //!   locks/KEY                   held by the process that makes the profile
@@ -17,7 +18,7 @@
 //! crash in LLVM is an error message and not the end of a hunt:
 //!
 //! ```text
-//! bohr-lower PROGRAM DIRECTORY --profile NAME
+//! bohr-lower PROGRAM DIRECTORY --profile NAME [--asked-for NAME]
 //! ```
 //!
 //! writes the three files into the directory and ends with 0, or says on
@@ -30,8 +31,10 @@ mod prune;
 use crate::error::BuildError;
 use bohr_bundle::{Bundle, BundleHash, ContentHash};
 use std::env;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
@@ -99,13 +102,44 @@ pub struct ProfilePaths {
 }
 
 impl ProfilePaths {
-    fn in_directory(bundle: BundleHash, directory: &Path) -> ProfilePaths {
+    fn in_directory(bundle: BundleHash, directory: &Path, wanted: &Wanted<'_>) -> ProfilePaths {
         ProfilePaths {
             bundle,
             model: directory.join("model"),
-            executable: directory.join("program"),
+            executable: directory.join(wanted.file_name().unwrap_or(PROGRAM.as_ref())),
             report: directory.join("report.json"),
         }
+    }
+}
+
+/// The name of a profile's program in its directory.
+const PROGRAM: &str = "program";
+
+/// What is asked of the cache.
+struct Wanted<'a> {
+    program: &'a Path,
+    profile: Profile,
+    /// The name by which the loader is asked for a library.
+    asked_for: Option<&'a str>,
+}
+
+impl Wanted<'_> {
+    /// What people and places are to know a library by: its file's name.
+    fn file_name(&self) -> Option<&OsStr> {
+        Path::new(self.asked_for?).file_name()
+    }
+
+    /// What the profile's files are kept under.
+    fn key(&self, bundle: BundleHash, maker: &lower::Maker) -> String {
+        let profile = self.profile;
+        let text = format!(
+            "{bundle} {profile} {} {} {}",
+            env!("CARGO_PKG_VERSION"),
+            maker.identity(),
+            self.asked_for.unwrap_or_default()
+        );
+        let hash = format!("{:?}", ContentHash::of(text.as_bytes()));
+        format!("{}-{profile}", &hash[..32])
     }
 }
 
@@ -146,16 +180,40 @@ impl Cache {
     /// The profile of a program, made if it is not there yet. Safe to call from
     /// many processes at once: one makes it, the others wait.
     pub fn profile(&self, program: &Path, profile: Profile) -> Result<ProfilePaths, BuildError> {
+        self.provide(&Wanted {
+            program,
+            profile,
+            asked_for: None,
+        })
+    }
+
+    /// The profile of a shared library, for the loader to take when it is asked for the
+    /// library by this name.
+    pub fn library_profile(
+        &self,
+        library: &Path,
+        asked_for: &str,
+        profile: Profile,
+    ) -> Result<ProfilePaths, BuildError> {
+        self.provide(&Wanted {
+            program: library,
+            profile,
+            asked_for: Some(asked_for),
+        })
+    }
+
+    fn provide(&self, wanted: &Wanted<'_>) -> Result<ProfilePaths, BuildError> {
+        let program = wanted.program;
         let bytes = fs::read(program).map_err(BuildError::file("read", program))?;
         let bundle = Bundle::in_program(&bytes).map_err(BuildError::bundle(program))?;
         let maker = lower::Maker::find()?;
-        let key = key(bundle.hash(), profile, &maker);
+        let key = wanted.key(bundle.hash(), &maker);
         let directory = self.root.join("profiles").join(&key);
-        let paths = ProfilePaths::in_directory(bundle.hash(), &directory);
+        let paths = ProfilePaths::in_directory(bundle.hash(), &directory, wanted);
         if !directory.exists() {
             let _lock = self.lock(&key)?;
             if !directory.exists() {
-                self.make(&maker, program, profile, &directory)?;
+                self.make(&maker, wanted, &directory)?;
             }
         }
         prune::touch(&directory);
@@ -166,8 +224,7 @@ impl Cache {
     fn make(
         &self,
         maker: &lower::Maker,
-        program: &Path,
-        profile: Profile,
+        wanted: &Wanted<'_>,
         directory: &Path,
     ) -> Result<(), BuildError> {
         let profiles = self.root.join("profiles");
@@ -176,7 +233,11 @@ impl Cache {
             .prefix(".new-")
             .tempdir_in(&profiles)
             .map_err(BuildError::file("make", &profiles))?;
-        maker.make(program, fresh.path(), profile, self.interrupted)?;
+        maker.make(wanted, fresh.path(), self.interrupted)?;
+        if let Some(name) = wanted.file_name().filter(|name| *name != PROGRAM) {
+            let link = fresh.path().join(name);
+            symlink(PROGRAM, &link).map_err(BuildError::file("make", &link))?;
+        }
         fs::rename(fresh.path(), directory).map_err(BuildError::file("make", directory))?;
         // Renamed away: there is nothing left to remove.
         let _ = fresh.keep();
@@ -202,16 +263,6 @@ pub(crate) fn directory() -> Result<PathBuf, BuildError> {
         .or_else(|| Some(PathBuf::from(place("XDG_CACHE_HOME")?).join("bohr")))
         .or_else(|| Some(PathBuf::from(place("HOME")?).join(".cache/bohr")))
         .ok_or(BuildError::NoCache)
-}
-
-fn key(bundle: BundleHash, profile: Profile, maker: &lower::Maker) -> String {
-    let text = format!(
-        "{bundle} {profile} {} {}",
-        env!("CARGO_PKG_VERSION"),
-        maker.identity()
-    );
-    let hash = format!("{:?}", ContentHash::of(text.as_bytes()));
-    format!("{}-{profile}", &hash[..32])
 }
 
 /// Copies a program, permissions included; whoever looks meanwhile sees the old

@@ -42,8 +42,10 @@ pub struct Atlas {
     code: HashMap<String, Option<CodeTables>>,
     /// By path, too.
     globals: HashMap<String, Option<Globals>>,
-    /// Of the models, by symbol.
-    functions: HashMap<String, FunctionId>,
+    /// Of each model, by symbol.
+    functions: Vec<HashMap<String, FunctionId>>,
+    /// By path, which model the code was made from.
+    profiles: HashMap<String, usize>,
     /// What the author of the program does not want to read about.
     libraries: Libraries,
 }
@@ -63,19 +65,42 @@ impl Atlas {
     /// Of a process with these objects; `models` are those of instrumented ones.
     #[must_use]
     pub fn new(objects: Vec<LoadedObject>, models: Vec<Arc<Program>>) -> Atlas {
-        let functions = models.iter().flat_map(|model| {
+        let functions = models.iter().map(|model| {
             let named =
                 |function: &Function| (model.texts[function.symbol].to_string(), function.id);
-            model.functions.values().map(named)
+            model.functions.values().map(named).collect()
         });
         Atlas {
             functions: functions.collect(),
+            profiles: HashMap::new(),
             objects,
             models,
             code: HashMap::new(),
             globals: HashMap::new(),
             libraries: Libraries::default(),
         }
+    }
+
+    /// The same, knowing which files were made from which models, by their identities.
+    #[must_use]
+    pub fn with_profiles<'a>(
+        mut self,
+        profiles: impl Iterator<Item = (&'a Path, &'a [u8; 32])>,
+    ) -> Atlas {
+        for (path, identity) in profiles {
+            let mut models = self.models.iter();
+            let Some(model) = models.position(|model| model.identity == *identity) else {
+                continue;
+            };
+            // The kernel tells a program's path without links in it, the loader a
+            // library's as it was asked for.
+            let real = path.canonicalize();
+            for path in [Some(path), real.as_deref().ok()].into_iter().flatten() {
+                let path = path.to_string_lossy().into_owned();
+                self.profiles.insert(path, model);
+            }
+        }
+        self
     }
 
     /// What counts as a library in what is told of places.
@@ -162,8 +187,19 @@ impl Atlas {
         let address = tables.base + number.offset().checked_sub(1)?;
         let (name, offset) = tables.symbols.find(address)?;
         let (name, offset) = (name.to_string(), offset + 1);
-        let known = self.functions.get(&name).copied();
-        Some((known.unwrap_or_else(|| by_symbol(&name)), offset))
+        Some((self.function_named(number, &name), offset))
+    }
+
+    /// The function with this symbol in the object of a place: of libraries and the
+    /// program, several can have functions of one name.
+    fn function_named(&self, number: PlaceNumber, symbol: &str) -> FunctionId {
+        let path = match self.objects.get(usize::from(number.object())) {
+            Some(LoadedObject::Code { path, .. }) => path,
+            _ => return by_symbol(symbol),
+        };
+        let model = self.profiles.get(path);
+        let known = model.and_then(|&model| self.functions[model].get(symbol));
+        known.copied().unwrap_or_else(|| by_symbol(symbol))
     }
 
     /// What is known about the code of the object that a place lies in.

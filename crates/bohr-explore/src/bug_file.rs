@@ -26,7 +26,7 @@ const HEADER: usize = 52;
 const LARGEST: u64 = 1 << 32;
 
 /// The version that this build writes and reads.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// How the program was controlled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,22 @@ pub struct ProgramIdentity {
     pub size: u64,
     /// How it was controlled.
     pub mode: ControlMode,
+    /// Its shared libraries that were controlled at their accesses, in the order in
+    /// which they are loaded.
+    pub libraries: Vec<LibraryIdentity>,
+}
+
+/// Which shared library, to the bit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LibraryIdentity {
+    /// The name by which the program asks for it.
+    pub name: String,
+    /// Where it was.
+    pub path: Vec<u8>,
+    /// Hash of the bundle that its control profile was made from.
+    pub bundle: [u8; 32],
+    /// Hash of the control profile itself, which fixes the set of hooked sites.
+    pub profile: [u8; 32],
 }
 
 /// What a run was started with.
@@ -420,6 +436,12 @@ mod tests {
                 hash: [7; 32],
                 size: 99,
                 mode: ControlMode::Calls,
+                libraries: vec![LibraryIdentity {
+                    name: "libpart.so".into(),
+                    path: b"/lib/libpart.so".to_vec(),
+                    bundle: [8; 32],
+                    profile: [9; 32],
+                }],
             },
             invocation: Invocation {
                 arguments: vec![text.as_bytes().to_vec()],

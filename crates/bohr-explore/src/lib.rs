@@ -63,8 +63,8 @@ pub use stored::{StoredTrace, StoredTraceError};
 pub use strategy_name::{NoSuchStrategy, STRATEGIES, StrategyName};
 pub use subject::{DEFAULT_LIMITS, DEFAULT_PATIENCE, Subject};
 pub use target::{
-    RECORDER, RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_native, find_program,
-    find_recorder, find_runtime, inspect, inspect_with,
+    LibraryStart, RECORDER, RUNTIME, RUNTIME_VARIABLE, Target, TargetError, find_native,
+    find_program, find_recorder, find_runtime, inspect, inspect_with,
 };
 pub use trial::{Observed, Traced, Trial, Trials, Valued};
 pub use verdict::{

@@ -368,6 +368,10 @@ fn command(
     );
     command.env_clear();
     let mut preload = target.runtime.as_os_str().to_os_string();
+    for library in &target.preload {
+        preload.push(":");
+        preload.push(library);
+    }
     for (variable, value) in &invocation.environment {
         if variable == b"LD_PRELOAD" {
             preload.push(":");

@@ -33,7 +33,8 @@ pub struct Subject {
     pub limits: Limits,
     /// What threads run on.
     pub backend: Backend,
-    /// Models of the program and its instrumented libraries.
+    /// Models of the program and its instrumented libraries; the program's own comes
+    /// first, if it has one.
     pub models: Vec<Arc<Program>>,
     /// How long the program may take to its fork point.
     pub patience: Duration,
@@ -97,7 +98,8 @@ impl Subject {
     /// The places of a server's process.
     #[must_use]
     pub fn atlas(&self, server: &Server) -> Atlas {
-        Atlas::new(server.ready().objects.clone(), self.models.clone())
+        let profiles = self.target.profiles();
+        Atlas::new(server.ready().objects.clone(), self.models.clone()).with_profiles(profiles)
     }
 
     /// One run of seed 0 by `plan`; the rest is for the caller to set.

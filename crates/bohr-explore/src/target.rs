@@ -1,6 +1,6 @@
 //! What is run: a program that can be controlled, or a refusal that says why not.
 
-use crate::bug_file::{ControlMode, ProgramIdentity};
+use crate::bug_file::{ControlMode, LibraryIdentity, ProgramIdentity};
 use object::elf::{ELFCLASS32, EM_X86_64, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
@@ -35,6 +35,63 @@ pub struct Target {
     pub executable: PathBuf,
     /// What is loaded into it.
     pub runtime: PathBuf,
+    /// What is loaded with it, before the libraries that it asks for.
+    pub preload: Vec<PathBuf>,
+    /// The profiles of its libraries, in the order of `identity.libraries`.
+    pub libraries: Vec<PathBuf>,
+}
+
+/// A shared library whose profile takes its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibraryStart {
+    /// The name by which the program asks for it.
+    pub name: String,
+    /// The library itself.
+    pub path: PathBuf,
+    /// Its profile.
+    pub profile: PathBuf,
+    /// Hash of its bundle.
+    pub bundle: [u8; 32],
+}
+
+impl Target {
+    /// The same with these libraries controlled, too; `preload` has their profiles in it.
+    ///
+    /// # Errors
+    /// If a profile cannot be read.
+    pub fn with_libraries(
+        mut self,
+        libraries: &[LibraryStart],
+        preload: Vec<PathBuf>,
+    ) -> Result<Target, TargetError> {
+        for library in libraries {
+            let linked = std::fs::read(&library.profile).map_err(|source| {
+                let path = library.profile.clone();
+                TargetError::Unusable { path, source }
+            })?;
+            self.identity.libraries.push(LibraryIdentity {
+                name: library.name.clone(),
+                path: library.path.as_os_str().as_bytes().to_vec(),
+                bundle: library.bundle,
+                profile: *blake3::hash(&linked).as_bytes(),
+            });
+            self.libraries.push(library.profile.clone());
+        }
+        self.preload = preload;
+        Ok(self)
+    }
+
+    /// The files that instrumented code is in, with the hashes of the bundles that they
+    /// were made from: the program's own first.
+    pub fn profiles(&self) -> impl Iterator<Item = (&Path, &[u8; 32])> {
+        let program = match &self.identity.mode {
+            ControlMode::Accesses { bundle, .. } => Some((self.executable.as_path(), bundle)),
+            ControlMode::Calls => None,
+        };
+        let bundles = self.identity.libraries.iter().map(|one| &one.bundle);
+        let libraries = self.libraries.iter().map(PathBuf::as_path).zip(bundles);
+        program.into_iter().chain(libraries)
+    }
 }
 
 /// Why a program cannot be controlled.
@@ -217,9 +274,12 @@ pub fn inspect_with(
             size: bytes.len() as u64,
             path: path.into_os_string().as_bytes().to_vec(),
             mode,
+            libraries: Vec::new(),
         },
         executable,
         runtime,
+        preload: Vec::new(),
+        libraries: Vec::new(),
     })
 }
 

@@ -7,7 +7,8 @@
 //! by its linkage name and the file name (no directories: builds move) of its
 //! source; Rust's names are unique without a file, and rustc's units are not
 //! files. Functions that still clash add a hash of their bodies; equal bodies
-//! are told apart by the order of their full source paths.
+//! are told apart by the order of their full source paths. In a shared library the
+//! library's own name joins in: there can be several in a process.
 
 use crate::internalise::name_of;
 use bohr_event::FunctionId;
@@ -70,6 +71,18 @@ fn name_locals<'ctx>(context: &'ctx Context, id: FunctionId, mut clashing: Vec<L
         };
         *copies += 1;
         attach(context, local.function, own);
+    }
+}
+
+/// Gives the functions of a shared library ids that only functions of a library with
+/// that name have: others in the same process may have functions of the same names,
+/// static ones, and their own copies of inline ones.
+pub fn name_library<'ctx>(context: &'ctx Context, module: &Module<'ctx>, library: &str) {
+    for function in module.get_functions() {
+        if let Some(id) = function_id(function) {
+            let own = hash(&[b"library", library.as_bytes(), &id.0.to_le_bytes()]);
+            attach(context, function, own);
+        }
     }
 }
 

@@ -46,6 +46,7 @@ pub mod hooks;
 pub mod ids;
 pub mod internalise;
 pub mod level;
+pub mod library;
 pub mod lower;
 pub mod merge;
 pub mod optimise;

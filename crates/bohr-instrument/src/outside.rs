@@ -17,17 +17,23 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Looks at the native parts, the shared libraries and the link line.
+    /// Looks at the native parts, the shared libraries and the link line of a linked
+    /// file; of a shared library also at what it exports in the end, which visibility
+    /// and version scripts have had a say in.
     ///
     /// # Errors
     /// If the bundle is damaged.
-    pub fn of(bundle: &Bundle<'_>) -> Result<Outside, BundleError> {
+    pub fn of(bundle: &Bundle<'_>, linked: &[u8]) -> Result<Outside, BundleError> {
         let link = bundle.link();
         let mut outside = Outside {
             names: START.iter().map(ToString::to_string).collect(),
             everything: exports_everything(link),
         };
         outside.add_options(link);
+        if link.output == OutputKind::SharedLibrary {
+            outside.everything |= object::File::parse(linked).is_err();
+            outside.add_library(linked);
+        }
         for (id, part) in bundle.numbered_parts() {
             if let Content::Native(_) = part.content {
                 outside.add_object(&bundle.contents(id)?);
@@ -89,8 +95,8 @@ impl Outside {
 }
 
 fn exports_everything(link: &LinkLine) -> bool {
-    link.output == OutputKind::SharedLibrary
-        || link.options.export_dynamic
+    let library = link.output == OutputKind::SharedLibrary;
+    !library && link.options.export_dynamic
         || link
             .options
             .scripts

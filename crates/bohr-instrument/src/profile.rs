@@ -10,12 +10,12 @@ use crate::level::Level;
 use crate::merge::{self, Excluded, MergeError, Part, merge_wrapped, target_machine};
 use crate::outside::Outside;
 use crate::partition::Cut;
-use crate::relink::{Objects, RelinkError, relink};
+use crate::relink::{self, Objects, RelinkError, relink};
 use crate::report::{Assembly, Clock, Report, Uninstrumented, peak_memory};
 use crate::sites::{ModuleSites, SiteNumber};
 use crate::tables::{self, Tables};
 use crate::wrap::Wrapping;
-use crate::{emit, generate, level, lower, order, paths, points, production};
+use crate::{emit, generate, ids, level, library, lower, order, paths, points, production};
 use bohr_bundle::{
     Bundle, BundleError, Content, Language, LinkLine, NativeReason, OutputKind, PartId,
 };
@@ -69,6 +69,8 @@ pub struct Request<'a> {
     pub directory: &'a Path,
     /// Which sites get a hook.
     pub hooks: HookChoice,
+    /// The name by which programs ask for a shared library, where that is not its own.
+    pub asked_for: Option<&'a str>,
 }
 
 /// Why there is no profile.
@@ -221,7 +223,7 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
             parts: native_parts(&bundle),
         });
     }
-    let outside = Outside::of(&bundle).map_err(at_program)?;
+    let outside = Outside::of(&bundle, &program).map_err(at_program)?;
     report.uninstrumented = native_parts(&bundle);
     report.seconds.insert("read", clock.step());
 
@@ -234,6 +236,10 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         &|name| outside.needs(name),
         &Wrapping::of(&bundle),
     )?;
+    let name = library::name(bundle.link());
+    if let Some(name) = &name {
+        ids::name_library(&context, &merged.module, name);
+    }
     let sites = ModuleSites::of(&merged.module);
     report.functions = sites.functions.len() as u32;
     report.sites = sites.count();
@@ -337,7 +343,15 @@ pub fn make(request: &Request<'_>) -> Result<Report, ProfileError> {
         alone,
     };
     let output = request.directory.join("program");
-    report.stubs = relink(&bundle, &objects, fixed, scratch.path(), &output)?.stubs;
+    let soname = match request.hooks.is_production() {
+        true => bundle.link().options.soname.clone(),
+        false => request.asked_for.map(str::to_string).or(name),
+    };
+    let options = relink::Options {
+        fixed,
+        soname: soname.as_deref(),
+    };
+    report.stubs = relink(&bundle, &objects, options, scratch.path(), &output)?.stubs;
     report.seconds.insert("link", clock.step());
     report.peak_memory = peak_memory();
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
@@ -415,9 +429,12 @@ fn lower_to_model(
     let lowered = lower::lower(module, sites, bundle.hash().0)
         .map_err(|error| llvm("reading the data layout")(error.to_string()))?;
     report.opaque = lowered.opaque;
+    let mut program = lowered.program;
+    program.library = bundle.link().output == OutputKind::SharedLibrary;
+    program.foreign_code = library::meets_foreign_code(bundle.link());
     let model = request.directory.join("model");
-    write(&model, &lowered.program.to_bytes())?;
-    Ok(lowered.program)
+    write(&model, &program.to_bytes())?;
+    Ok(program)
 }
 
 /// Why a site cannot meet another thread, as the model's analysis sees it; both

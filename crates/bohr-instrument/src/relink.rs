@@ -54,19 +54,27 @@ pub enum RelinkError {
     Stubs(#[from] StubError),
 }
 
-/// Links into `output`, at a fixed address if that is wanted, using `directory`
-/// for files that are gone afterwards.
+/// What the second link does otherwise than the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Programs go to a fixed address.
+    pub fixed: bool,
+    /// What a shared library is called, so that the loader takes it for the first one.
+    pub soname: Option<&'a str>,
+}
+
+/// Links into `output`, using `directory` for files that are gone afterwards.
 ///
 /// # Errors
 /// If the linker refuses, or files that the first link read have disappeared.
 pub fn relink(
     bundle: &Bundle<'_>,
     objects: &Objects,
-    fixed: bool,
+    changed: Options<'_>,
     directory: &Path,
     output: &Path,
 ) -> Result<StubCount, RelinkError> {
-    let mut arguments = options(bundle.link(), fixed, directory)?;
+    let mut arguments = options(bundle.link(), changed, directory)?;
     arguments.extend(["-o".into(), output.into()]);
     arguments.extend(inputs(bundle, objects, directory)?);
     // Response files have quoting rules; file names of ours need none of them,
@@ -101,7 +109,11 @@ fn at<'path>(
     }
 }
 
-fn options(link: &LinkLine, fixed: bool, directory: &Path) -> Result<Vec<OsString>, RelinkError> {
+fn options(
+    link: &LinkLine,
+    Options { fixed, soname }: Options<'_>,
+    directory: &Path,
+) -> Result<Vec<OsString>, RelinkError> {
     let options = &link.options;
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |text: &str| arguments.push(text.into());
@@ -125,9 +137,9 @@ fn options(link: &LinkLine, fixed: bool, directory: &Path) -> Result<Vec<OsStrin
         .for_each(&mut add),
     }
     for (option, value) in [
-        ("--entry", &options.entry),
-        ("-soname", &options.soname),
-        ("--dynamic-linker", &options.dynamic_linker),
+        ("--entry", options.entry.as_deref()),
+        ("-soname", soname),
+        ("--dynamic-linker", options.dynamic_linker.as_deref()),
     ] {
         if let Some(value) = value {
             add(&format!("{option}={value}"));

@@ -92,6 +92,7 @@ fn lower(
         program,
         directory,
         hooks: HookChoice::All,
+        asked_for: None,
     })
 }
 
@@ -173,6 +174,7 @@ fn variables_on_the_stack_keep_their_place_where_ways_are_written_down() {
         program: &program,
         directory: &made,
         hooks: HookChoice::Paths,
+        asked_for: None,
     };
     make(&request).expect("a profile");
     let output = Command::new(made.join("program")).arg("inn-annex").output();
@@ -291,6 +293,7 @@ fn only_what_threads_share_is_hooked() {
             program: &program,
             directory: &directory,
             hooks,
+            asked_for: None,
         })
         .expect("a profile");
         let output = Command::new(directory.join("program"))

@@ -85,6 +85,8 @@ impl ProgramBuilder {
     pub fn with_layout(layout: DataLayout) -> ProgramBuilder {
         let program = Program {
             identity: [0; 32],
+            library: false,
+            foreign_code: false,
             layout,
             target: TextNumber::new(0),
             texts: Texts::default(),

@@ -31,10 +31,10 @@ pub struct FileVersion(pub u32);
 
 impl FileVersion {
     /// What this version of bohr writes.
-    pub const CURRENT: FileVersion = FileVersion(5);
+    pub const CURRENT: FileVersion = FileVersion(6);
 
     /// The oldest that it reads.
-    pub const OLDEST: FileVersion = FileVersion(5);
+    pub const OLDEST: FileVersion = FileVersion(6);
 
     /// Whether this version of bohr reads files of that one.
     ///

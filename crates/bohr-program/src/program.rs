@@ -100,6 +100,12 @@ impl Site {
 pub struct Program {
     /// Hash of the bundle that it was made from.
     pub identity: [u8; 32],
+    /// Whether it is a shared library: whoever loads it calls its exported functions, and
+    /// may have functions of its own take their place.
+    pub library: bool,
+    /// Whether code takes part that is neither in here nor the system's: of libraries
+    /// that the program is linked with, or of whoever loads it.
+    pub foreign_code: bool,
     /// Sizes and alignments.
     pub layout: DataLayout,
     /// The target, as LLVM names it.

@@ -4,6 +4,7 @@
 pub mod breakpoints;
 mod bug;
 pub mod input;
+mod libraries;
 mod mode;
 pub mod model;
 mod omission;
@@ -23,9 +24,9 @@ pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict, note_missing_lines};
 
 use crate::outcome::{EXIT_INTERRUPTED, Failure};
-use bohr_build::{Cache, Profile};
+use bohr_build::{Cache, Environment, Profile, carries_bundle};
 use bohr_event::{Diagnosis, Fault, MemoryModel};
-use bohr_explore::bug_file::{ControlMode, Invocation};
+use bohr_explore::bug_file::Invocation;
 use bohr_explore::{ExploreError, Subject, Target, find_program, inspect};
 use bohr_program::Program;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -195,7 +196,7 @@ impl ProgramArgs {
     /// What is to be run; says on standard error how it is controlled.
     pub fn subject(&self) -> Result<Subject, Failure> {
         let subject = self.quiet_subject()?;
-        mode::say(&subject.target, &self.path()?);
+        mode::say(&subject.target);
         Ok(subject)
     }
 
@@ -220,11 +221,16 @@ impl ProgramArgs {
     /// What is to be run.
     pub fn quiet_subject(&self) -> Result<Subject, Failure> {
         let word = Path::new(&self.command[0]);
-        let (target, models) = target(word, self.calls_only)?;
-        if self.races == RacesArg::Fail && target.identity.mode == ControlMode::Calls {
+        let environment = environment();
+        let accesses = match self.calls_only {
+            true => Accesses::None,
+            false => Accesses::All(&environment),
+        };
+        let (target, models) = target(word, accesses)?;
+        if self.races == RacesArg::Fail && models.is_empty() {
             return Err(ControlError::RacesUnseen.into());
         }
-        if self.model.has_buffers() && target.identity.mode == ControlMode::Calls {
+        if self.model.has_buffers() && models.is_empty() {
             return Err(ControlError::StoresUnseen(self.model).into());
         }
         if self.races == RacesArg::Fail && self.model.has_buffers() {
@@ -279,21 +285,43 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The program to start: its control profile if it carries a bundle, itself if not.
-pub fn target(word: &Path, calls_only: bool) -> Result<(Target, Vec<Arc<Program>>), Failure> {
+/// At which of its accesses a program is controlled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accesses<'a> {
+    /// At none: the program is run as it is.
+    None,
+    /// At those of what was built with bohr, shared libraries included that are loaded in
+    /// this environment.
+    All(&'a Environment),
+    /// At those of the program's own file: whoever asks goes by one model.
+    OfProgram,
+}
+
+/// The program to start: its control profile if it carries a bundle, itself if not; and
+/// models of what is controlled at its accesses, the program's own first.
+pub fn target(word: &Path, accesses: Accesses<'_>) -> Result<(Target, Vec<Arc<Program>>), Failure> {
     let path = find_program(word).map_err(ExploreError::from)?;
-    if !mode::carries_bundle(&path) || calls_only {
-        return Ok((
-            inspect(&path, None).map_err(ExploreError::from)?,
-            Vec::new(),
-        ));
+    if accesses == Accesses::None {
+        let plain = inspect(&path, None).map_err(ExploreError::from)?;
+        return Ok((plain, Vec::new()));
     }
-    let profile = Cache::open()?
-        .interrupted_by(interruption())
-        .profile(&path, Profile::Control)?;
-    let models = vec![model::load(&profile.model)?];
-    let start = Some((profile.executable, profile.bundle.0));
-    Ok((inspect(&path, start).map_err(ExploreError::from)?, models))
+    let cache = Cache::open()?.interrupted_by(interruption());
+    let (target, mut models) = match carries_bundle(&path) {
+        true => {
+            let profile = cache.profile(&path, Profile::Control)?;
+            let models = vec![model::load(&profile.model)?];
+            let start = Some((profile.executable, profile.bundle.0));
+            (inspect(&path, start), models)
+        }
+        false => (inspect(&path, None), Vec::new()),
+    };
+    let target = target.map_err(ExploreError::from)?;
+    let Accesses::All(environment) = accesses else {
+        return Ok((target, models));
+    };
+    let (target, of_libraries) = libraries::add(&cache, &path, target, environment)?;
+    models.extend(of_libraries);
+    Ok((target, models))
 }
 
 /// Set when the user or the system wants bohr to end.

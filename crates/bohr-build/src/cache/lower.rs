@@ -1,6 +1,6 @@
 //! Runs `bohr-lower`, which makes profiles.
 
-use super::Profile;
+use super::Wanted;
 use crate::error::BuildError;
 use crate::{process, toolchain};
 use bohr_event::Fault;
@@ -49,18 +49,20 @@ impl Maker {
     /// Makes a profile in an empty directory.
     pub(super) fn make(
         &self,
-        program: &Path,
+        wanted: &Wanted<'_>,
         directory: &Path,
-        profile: Profile,
         interrupted: &AtomicBool,
     ) -> Result<(), BuildError> {
         let mut command = Command::new(&self.path);
         command
-            .arg(program)
+            .arg(wanted.program)
             .arg(directory)
             .arg("--profile")
-            .arg(profile.to_string())
+            .arg(wanted.profile.to_string())
             .stdin(Stdio::null());
+        if let Some(name) = wanted.asked_for {
+            command.arg("--asked-for").arg(name);
+        }
         let (status, said) = run(command, interrupted)?;
         if status.success() {
             // The summary of what was left uninstrumented.
@@ -68,7 +70,7 @@ impl Maker {
             return Ok(());
         }
         Err(BuildError::Lower {
-            program: program.to_owned(),
+            program: wanted.program.to_owned(),
             fault: fault_of(status),
             message: message_of(status, said.trim()),
         })

@@ -1,4 +1,4 @@
-//! `bohr-lower PROGRAM DIRECTORY [--profile NAME] [--hook shared|all] [--plain]`: makes a
+//! `bohr-lower PROGRAM DIRECTORY [--profile NAME] [--asked-for NAME] [--hook shared|all] [--plain]`: makes a
 //! profile of a program that was built with bohr.
 //!
 //! It is a program of its own so that LLVM, which ends the process when it meets
@@ -12,12 +12,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: bohr-lower PROGRAM DIRECTORY \
-    [--profile control|path|order|alignment|production|production-count] [--hook shared|all] [--plain]";
+    [--profile control|path|order|alignment|production|production-count] [--asked-for NAME] \
+    [--hook shared|all] [--plain]";
 
 struct Arguments {
     program: PathBuf,
     directory: PathBuf,
     hooks: HookChoice,
+    /// The name by which a shared library is asked for.
+    asked_for: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         program: &arguments.program,
         directory: &arguments.directory,
         hooks: arguments.hooks,
+        asked_for: arguments.asked_for.as_deref(),
     };
     match make(&request) {
         Ok(report) => {
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut positional = Vec::new();
     let mut hooks = HookChoice::Shared;
+    let mut asked_for = None;
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -70,6 +75,10 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
                     ));
                 }
             },
+            "--asked-for" => {
+                let name = arguments.next().ok_or("--asked-for wants a name")?;
+                asked_for = Some(name);
+            }
             "--hook" => match arguments.next().as_deref() {
                 Some("shared") => hooks = HookChoice::Shared,
                 Some("all") => hooks = HookChoice::All,
@@ -90,6 +99,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
         program,
         directory,
         hooks,
+        asked_for,
     })
 }
 

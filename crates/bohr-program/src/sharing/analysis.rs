@@ -106,6 +106,9 @@ impl<'p> Analysis<'p> {
     /// What `main`, other objects and the loader bring in.
     fn constrain_roots(&mut self) {
         let program = self.program;
+        if program.foreign_code {
+            self.meet_foreign_code();
+        }
         for (function, facts) in program.functions.iter() {
             if facts.body.is_some() && facts.exported {
                 if &program.texts[facts.name] == "main" {
@@ -117,6 +120,14 @@ impl<'p> Analysis<'p> {
             // The unwinder calls it with memory of its own, in any thread.
             if let Some(personality) = facts.personality.expand() {
                 self.expose(personality);
+            }
+        }
+        if program.library {
+            // Of other names nobody notes whether the library exports them.
+            for alias in program.aliases.values() {
+                if let Some(node) = self.constant(alias.target) {
+                    self.solver.copy(node, NodeNumber::WORLD);
+                }
             }
         }
         for (global, facts) in program.globals.iter() {

@@ -61,6 +61,10 @@ impl<'p> Analysis<'p> {
         if self.program.functions[callee].body.is_none() {
             return self.link_outside(site, callee);
         }
+        if self.program.library && self.program.functions[callee].exported {
+            // The loader prefers a function of this name in what was loaded before.
+            self.escape_call(site);
+        }
         let (call, arguments) = self.call(site);
         let parameters = self.program.parameters(callee).len();
         for (index, &argument) in arguments.iter().enumerate() {

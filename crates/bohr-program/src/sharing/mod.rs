@@ -25,6 +25,11 @@
 //! - **Single-threaded** ([`Reason::SingleThreaded`]): nothing starts a thread,
 //!   and no function's address is given to code that might.
 //!
+//! Of a shared library the same holds: whatever it exports is called by code that
+//! is not in the model, in any thread, with any pointers, those to code of its own
+//! included; and since another object can have a function of the same name, which
+//! then takes the place of the exported one, what such functions are given escapes.
+//!
 //! It is assumed that accesses stay within the object that their address was
 //! computed from, that functions are called with the kinds of arguments they
 //! take, and that no address is made up from numbers that did not come from

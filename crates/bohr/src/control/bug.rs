@@ -1,9 +1,9 @@
 //! From a bug file to the program that it is about.
 
-use super::{environment, target};
+use super::{Accesses, environment, target};
 use crate::outcome::Failure;
 use bohr_event::{Diagnosis, Fault};
-use bohr_explore::bug_file::{self, Bug, ControlMode, ProgramIdentity};
+use bohr_explore::bug_file::{self, Bug, ControlMode, LibraryIdentity, ProgramIdentity};
 use bohr_explore::{ExploreError, Subject, Target};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -73,15 +73,24 @@ pub fn subject_of_bug(bug: &Bug, program: Option<&Path>) -> Result<Subject, Fail
         return Err(ProgramGone(recorded).into());
     }
     let path = program.unwrap_or(&recorded);
-    let (target, models) = target(path, bug.program.mode == ControlMode::Calls)?;
+    let invocation = bug.invocation.with_secrets_of(&environment());
+    let accesses = match &bug.program {
+        program if !program.libraries.is_empty() => Accesses::All(&invocation.environment),
+        program if program.mode == ControlMode::Calls => Accesses::None,
+        _ => Accesses::OfProgram,
+    };
+    let (target, models) = target(path, accesses)?;
     let mut subject = Subject::of_bug(bug, target, models);
-    subject.invocation = bug.invocation.with_secrets_of(&environment());
+    subject.invocation = invocation;
     Ok(subject)
 }
 
 /// Refuses another build of the program, and names what differs.
 pub fn same_build(bug: &Bug, target: &Target) -> Result<(), ExploreError> {
-    match difference(&bug.program, &target.identity) {
+    let (recorded, present) = (&bug.program, &target.identity);
+    let difference = difference(recorded, present)
+        .or_else(|| difference_of_libraries(&recorded.libraries, &present.libraries));
+    match difference {
         None => Ok(()),
         Some(difference) => Err(ExploreError::OtherBuild {
             path: PathBuf::from(OsStr::from_bytes(&target.identity.path)),
@@ -90,13 +99,49 @@ pub fn same_build(bug: &Bug, target: &Target) -> Result<(), ExploreError> {
     }
 }
 
+/// The beginning of a hash, which is enough to tell it from others.
+fn hex(hash: &[u8; 32]) -> String {
+    let bytes = hash[..8].iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn difference_of_libraries(
+    recorded: &[LibraryIdentity],
+    present: &[LibraryIdentity],
+) -> Option<String> {
+    for was in recorded {
+        let name = &was.name;
+        let Some(is) = present.iter().find(|is| is.name == *name) else {
+            let path = String::from_utf8_lossy(&was.path);
+            return Some(format!(
+                "its library {name}, which was {path}, is not there any more, or was not built with bohr"
+            ));
+        };
+        if is.bundle != was.bundle {
+            let path = String::from_utf8_lossy(&is.path);
+            let (is, was) = (hex(&is.bundle), hex(&was.bundle));
+            return Some(format!(
+                "the bundle of its library {name} ({path}) is {is}, was {was}"
+            ));
+        }
+        if is.profile != was.profile {
+            return Some(format!(
+                "the control profile of its library {name} is {}, was {}: another version of bohr \
+                 made it",
+                hex(&is.profile),
+                hex(&was.profile)
+            ));
+        }
+    }
+    let is_new = |is: &&LibraryIdentity| recorded.iter().all(|was| was.name != is.name);
+    let new = present.iter().find(is_new)?;
+    Some(format!(
+        "its library {} was not built with bohr then, or was not there",
+        new.name
+    ))
+}
+
 fn difference(recorded: &ProgramIdentity, present: &ProgramIdentity) -> Option<String> {
-    let hex = |hash: &[u8; 32]| {
-        hash[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
     use ControlMode::{Accesses, Calls};
     match (&recorded.mode, &present.mode) {
         (

@@ -16,7 +16,7 @@ pub use told::{CriticalVariable, Reproduced};
 
 use super::comparing::compare_states;
 use super::{likeness, opened, read, report::Report};
-use crate::control::{environment, interruption, model, target};
+use crate::control::{Accesses, environment, interruption, model, target};
 use crate::outcome::Failure;
 use aligned::{Aligned, align};
 use bohr_build::{Cache, Profile};
@@ -225,7 +225,7 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
     };
     told.schedule(&aligned, &tries);
 
-    let (target, models) = target(request.program, false)?;
+    let (target, models) = target(request.program, Accesses::OfProgram)?;
     let mut subject = Subject::new(target, invocation);
     subject.models = models;
     subject.policy.model = request.model;

@@ -3,7 +3,7 @@
 //! interpreted along them.
 
 use super::Args;
-use crate::control::target;
+use crate::control::{Accesses, target};
 use crate::outcome::Failure;
 use crate::solve::SolveError;
 use bohr_event::control::{Detailing, Job, Outcome};
@@ -31,7 +31,7 @@ pub struct Controlled<'r> {
 
 impl<'r> Controlled<'r> {
     pub fn new(args: &Args, recorder: &'r Recorder) -> Result<Controlled<'r>, Failure> {
-        let (target, models) = target(&recorder.program, false)?;
+        let (target, models) = target(&recorder.program, Accesses::OfProgram)?;
         if models.is_empty() {
             return Err(SolveError::NoModel.into());
         }
