@@ -12,6 +12,7 @@ mod loader;
 
 use crate::cache::{Cache, Profile, ProfilePaths};
 use crate::error::BuildError;
+use crate::link::dynamic::soname;
 use bohr_bundle::{Bundle, BundleError};
 use loader::Loader;
 use std::collections::{HashMap, HashSet};
@@ -65,6 +66,27 @@ pub fn built_with_bohr(program: &Path, environment: &Environment) -> Vec<PathBuf
 }
 
 impl Cache {
+    /// The profile of a library that a program loads itself, from this file.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn late_library(
+        &self,
+        path: &Path,
+        profile: Profile,
+    ) -> Result<LibraryProfile, BuildError> {
+        let bytes = fs::read(path).map_err(BuildError::file("read", path))?;
+        let file = || path.file_name().unwrap_or_default().to_string_lossy();
+        let name = soname(&bytes).unwrap_or_else(|| file().into_owned());
+        let profile = self.library_profile(path, &name, profile)?;
+        let path = canonical(path);
+        Ok(LibraryProfile {
+            name,
+            path,
+            profile,
+        })
+    }
+
     /// Profiles of the libraries that `program` loads in this environment, for its own
     /// profile, `executable`.
     ///
@@ -113,14 +135,22 @@ impl Choice {
         let ours = self.own.iter().filter(|(_, path)| carries_bundle(path));
         for (name, path) in ours {
             let name = self.names.get(&canonical(path)).unwrap_or(name).clone();
+            let file = Path::new(&name).file_name();
+            let mut others = self.stand_ins.values();
+            if others.any(|one| Path::new(&one.name).file_name() == file) {
+                let reason = "another library of that file name is controlled";
+                self.left.push((path.clone(), reason.to_string()));
+                continue;
+            }
             let reason = match cache.library_profile(path, &name, profile) {
                 Ok(made) if separates(&made.executable) => {
                     "LD_PRELOAD can hold no path like that of bohr's cache".to_string()
                 }
                 Ok(profile) => {
-                    let path = path.clone();
+                    let key = path.clone();
+                    let path = canonical(path);
                     let one = LibraryProfile { name, path, profile };
-                    self.stand_ins.insert(one.path.clone(), one);
+                    self.stand_ins.insert(key, one);
                     continue;
                 }
                 Err(BuildError::Interrupted) => return Err(BuildError::Interrupted),
@@ -202,6 +232,8 @@ fn separates(path: &Path) -> bool {
 /// Where the system's libraries are; nobody builds those with bohr in passing.
 const SYSTEM: [&str; 3] = ["/lib", "/lib64", "/usr/lib"];
 
-fn is_system(path: &Path) -> bool {
+/// Whether a file lies where the system's libraries do.
+#[must_use]
+pub fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }

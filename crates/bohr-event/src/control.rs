@@ -45,6 +45,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 /// Environment variable with the abstract socket name, without the leading zero byte.
 pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 
+/// Environment variable that says which libraries the program gets from elsewhere when it
+/// loads them itself: lines, by turns a library and what is loaded in its place.
+pub const LIBRARIES_VARIABLE: &str = "BOHR_LIBRARIES";
+
 /// Version of this conversation; both sides refuse any other.
 pub const CONTROL_VERSION: u32 = 10;
 

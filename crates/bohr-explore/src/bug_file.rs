@@ -70,6 +70,8 @@ pub struct LibraryIdentity {
     pub bundle: [u8; 32],
     /// Hash of the control profile itself, which fixes the set of hooked sites.
     pub profile: [u8; 32],
+    /// Whether the program loads it itself, while it runs.
+    pub loaded_late: bool,
 }
 
 /// What a run was started with.
@@ -441,6 +443,7 @@ mod tests {
                     path: b"/lib/libpart.so".to_vec(),
                     bundle: [8; 32],
                     profile: [9; 32],
+                    loaded_late: false,
                 }],
             },
             invocation: Invocation {

@@ -36,7 +36,7 @@ pub fn confirm(
 ) -> Result<Confirmation, ExploreError> {
     let mut server = subject.serve(Voice::Muted, go_on)?;
     let mut atlas = subject.atlas(&server);
-    let object = subject.models.first().map_or(0, |model| {
+    let object = subject.program_model().map_or(0, |model| {
         object_of_sites(&server.ready().objects, &model.identity)
     });
     let plan = Plan::new(Rule::Ordered(Turns { object, ..turns }));

@@ -45,6 +45,8 @@ pub struct Native<'a> {
     plain: PathBuf,
     /// glibc fills freed blocks with a pattern, so that their use is seen.
     perturb: bool,
+    /// Names the model whose sites breakpoints and `frees` are.
+    identity: [u8; 32],
     /// Sites that free memory.
     frees: Vec<u32>,
 }
@@ -55,7 +57,7 @@ impl<'a> Native<'a> {
     /// # Errors
     /// If it was not, or if the library is missing.
     pub fn new(subject: &'a Subject) -> Result<Native<'a>, ExploreError> {
-        let model = subject.models.first();
+        let model = subject.program_model();
         let program = model.ok_or(ExploreError::NotBuiltWithBohr)?;
         forbid_core_dumps();
         Ok(Native {
@@ -63,6 +65,7 @@ impl<'a> Native<'a> {
             library: find_native()?,
             plain: PathBuf::from(OsStr::from_bytes(&subject.target.identity.path)),
             perturb: false,
+            identity: program.identity,
             frees: frees(program),
         })
     }
@@ -86,7 +89,7 @@ impl<'a> Native<'a> {
         limit: Duration,
     ) -> Result<NativeRun, ExploreError> {
         let board = Board::new(&Orders {
-            program: self.subject.models[0].identity,
+            program: self.identity,
             breakpoints: breakpoints.to_vec(),
             frees: match breakpoints.iter().any(|one| one.same_object) {
                 true => self.frees.clone(),

@@ -7,8 +7,8 @@ use crate::stored::Store;
 use crate::target::Target;
 use bohr_event::abi::ADDRESS_SPACE;
 use bohr_event::control::{
-    self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, Detailing, ForkPoint, Job, Ready, Reply,
-    Request,
+    self, CONTROL_VARIABLE, CONTROL_VERSION, ControlError, Detailing, ForkPoint, Job,
+    LIBRARIES_VARIABLE, Ready, Reply, Request,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -386,6 +386,12 @@ fn command(
         // Rust's std would walk and name the stack of a panic within the run:
         // millions of events that say nothing. bohr shows the stacks itself.
         .env("RUST_BACKTRACE", "0");
+    let late: Vec<&OsStr> = { target.loaded_late() }
+        .flat_map(|(library, profile)| [library.as_os_str(), profile.as_os_str()])
+        .collect();
+    if !late.is_empty() {
+        command.env(LIBRARIES_VARIABLE, late.join(OsStr::new("\n")));
+    }
     // Ctrl-C at the terminal is for bohr, which then ends its programs.
     command.process_group(0);
     command.stdin(input(&invocation.input)?);

@@ -65,6 +65,18 @@ impl Subject {
         }
     }
 
+    /// The model of the program's own file, if that was built with bohr.
+    #[must_use]
+    pub fn program_model(&self) -> Option<&Arc<Program>> {
+        match &self.target.identity.mode {
+            ControlMode::Accesses { bundle, .. } => {
+                let mut models = self.models.iter();
+                models.find(|model| model.identity == *bundle)
+            }
+            ControlMode::Calls => None,
+        }
+    }
+
     /// As the bug was found.
     #[must_use]
     pub fn of_bug(bug: &Bug, target: Target, models: Vec<Arc<Program>>) -> Subject {

@@ -4,6 +4,7 @@ use crate::bug_file::{ControlMode, LibraryIdentity, ProgramIdentity};
 use object::elf::{ELFCLASS32, EM_X86_64, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -52,10 +53,13 @@ pub struct LibraryStart {
     pub profile: PathBuf,
     /// Hash of its bundle.
     pub bundle: [u8; 32],
+    /// Whether the program loads it itself, while it runs.
+    pub loaded_late: bool,
 }
 
 impl Target {
-    /// The same with these libraries controlled, too; `preload` has their profiles in it.
+    /// The same with these libraries controlled, too; `preload` has the profiles in it of
+    /// all that the program does not load itself.
     ///
     /// # Errors
     /// If a profile cannot be read.
@@ -74,11 +78,22 @@ impl Target {
                 path: library.path.as_os_str().as_bytes().to_vec(),
                 bundle: library.bundle,
                 profile: *blake3::hash(&linked).as_bytes(),
+                loaded_late: library.loaded_late,
             });
             self.libraries.push(library.profile.clone());
         }
         self.preload = preload;
         Ok(self)
+    }
+
+    /// Libraries that the program loads itself, and their profiles.
+    pub fn loaded_late(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let libraries = self.identity.libraries.iter().zip(&self.libraries);
+        let late = libraries.filter(|(library, _)| library.loaded_late);
+        late.map(|(library, profile)| {
+            let path = Path::new(OsStr::from_bytes(&library.path));
+            (path, profile.as_path())
+        })
     }
 
     /// The files that instrumented code is in, with the hashes of the bundles that they
@@ -374,7 +389,7 @@ fn interpreter(
         .find(|segment| segment.p_type(endian) == PT_INTERP)?;
     let name = segment.data(endian, bytes).ok()?;
     let name = name.split(|byte| *byte == 0).next()?;
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+    Some(PathBuf::from(OsStr::from_bytes(name)))
 }
 
 #[cfg(test)]

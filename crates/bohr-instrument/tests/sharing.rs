@@ -53,11 +53,15 @@ fn annotated(text: &str, found: &BTreeMap<u32, BTreeSet<String>>) -> String {
 }
 
 fn check(name: &str) {
+    check_as(name, &support::program);
+}
+
+fn check_as(name: &str, model: &dyn Fn(&str, &str) -> Program) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/sharing")
         .join(name);
     let text = std::fs::read_to_string(&path).unwrap();
-    let found = annotated(&text, &verdicts(&support::program(name, &text)));
+    let found = annotated(&text, &verdicts(&model(name, &text)));
     assert!(found.contains("//~"), "{name} expects nothing");
     if std::env::var_os("BOHR_BLESS").is_some() {
         std::fs::write(&path, &found).unwrap();
@@ -80,4 +84,18 @@ programs! {
     cpp_threads: "threads.cpp",
     pointers_as_integers: "integers.c",
     threads_from_unnamed_calls: "starts.c",
+}
+
+/// The model of a shared library: everything that is not static is exported.
+fn library(name: &str, text: &str) -> Program {
+    Program {
+        library: true,
+        foreign_code: true,
+        ..support::program(name, text)
+    }
+}
+
+#[test]
+fn what_a_library_exports_meets_foreign_code() {
+    check_as("library.c", &library);
 }

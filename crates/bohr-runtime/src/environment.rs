@@ -3,14 +3,19 @@
 
 use crate::system;
 use alloc::vec::Vec;
-use bohr_event::control::CONTROL_VARIABLE;
+use bohr_event::control::{CONTROL_VARIABLE, LIBRARIES_VARIABLE};
 use core::{
     ffi::{CStr, c_char},
     ptr,
 };
 
 /// Variables that exist only because of bohr.
-const TRACES: [&[u8]; 3] = [b"BOHR_CONTROL=", b"LD_PRELOAD=", b"LD_BIND_NOW="];
+const TRACES: [&[u8]; 4] = [
+    b"BOHR_CONTROL=",
+    b"BOHR_LIBRARIES=",
+    b"LD_PRELOAD=",
+    b"LD_BIND_NOW=",
+];
 
 /// Makes the loader bind all symbols at once: else every run would do it again.
 const BIND_NOW: &CStr = c"LD_BIND_NOW=1";
@@ -51,12 +56,29 @@ unsafe fn strings(array: *mut *mut c_char) -> impl Iterator<Item = &'static CStr
 /// `variables` must be the program's environment.
 pub unsafe fn control_name(variables: *mut *mut c_char) -> Option<Vec<u8>> {
     // SAFETY: the caller vouches for it.
+    unsafe { value(variables, CONTROL_VARIABLE) }.map(<[u8]>::to_vec)
+}
+
+/// Which libraries are taken from elsewhere when the program loads them.
+///
+/// # Safety
+/// `variables` must be the program's environment.
+pub unsafe fn libraries(variables: *mut *mut c_char) -> Option<&'static str> {
+    // SAFETY: the caller vouches for it.
+    let list = unsafe { value(variables, LIBRARIES_VARIABLE) }?;
+    core::str::from_utf8(list).ok()
+}
+
+/// The value of a variable.
+///
+/// # Safety
+/// `variables` must be the program's environment.
+unsafe fn value(variables: *mut *mut c_char, name: &str) -> Option<&'static [u8]> {
+    // SAFETY: the caller vouches for it.
     let mut variables = unsafe { strings(variables) };
     variables.find_map(|variable| {
-        let rest = variable
-            .to_bytes()
-            .strip_prefix(CONTROL_VARIABLE.as_bytes())?;
-        rest.strip_prefix(b"=").map(<[u8]>::to_vec)
+        let rest = variable.to_bytes().strip_prefix(name.as_bytes())?;
+        rest.strip_prefix(b"=")
     })
 }
 

@@ -15,6 +15,7 @@ pub mod futex;
 pub mod guard;
 pub mod input_output;
 pub mod keys;
+pub mod loading;
 pub mod machine;
 pub mod memory;
 pub mod mutex;

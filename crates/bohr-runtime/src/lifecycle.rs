@@ -2,8 +2,8 @@
 
 use crate::{
     addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, early, engine::ENGINE,
-    environment, faults, hooks, notices, real::real, sanitizers, signals::alternate, system,
-    template, thread::Thread, threads, verdict,
+    environment, faults, hooks, interpose::loading, notices, real::real, sanitizers,
+    signals::alternate, system, template, thread::Thread, threads, verdict,
 };
 use bohr_event::{
     EventKind, ThreadPath,
@@ -55,6 +55,10 @@ extern "C" fn loaded(_: i32, arguments: *mut *mut c_char, variables: *mut *mut c
         version: CONTROL_VERSION,
         process: system::process_number() as u32,
     }));
+    // SAFETY: as above.
+    if let Some(list) = unsafe { environment::libraries(variables) } {
+        loading::take_list(list);
+    }
     // SAFETY: as above.
     unsafe { environment::remove_traces(variables) };
     environment::fix_random_bytes();

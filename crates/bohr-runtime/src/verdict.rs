@@ -5,6 +5,7 @@ use crate::{
     carrier::CarrierOnly,
     engine::ENGINE,
     footprint, gates, hold,
+    interpose::loading,
     ledger::{Ledger, Summary},
     notices,
     objects::OBJECTS,
@@ -192,6 +193,9 @@ fn detail(outcome: &Outcome) -> Option<Detail> {
     }
     let threads: Vec<ThreadPath> = ENGINE.threads().iter().map(|t| t.path.clone()).collect();
     let recorded = RECORD.recorded(&threads);
+    if loading::has_loaded() {
+        OBJECTS.refresh();
+    }
     Some(Detail {
         threads,
         schedule: recorded.schedule,

@@ -4,7 +4,7 @@
 pub mod breakpoints;
 mod bug;
 pub mod input;
-mod libraries;
+pub mod libraries;
 mod mode;
 pub mod model;
 mod omission;
@@ -19,7 +19,7 @@ pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt, stages};
 pub use races::{describe_lock_cycles, describe_races, describe_unwatched};
-pub use relevance::relevant;
+pub use relevance::{Unknown, relevant};
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict, note_missing_lines};
 
@@ -195,7 +195,10 @@ impl ProgramArgs {
 
     /// What is to be run; says on standard error how it is controlled.
     pub fn subject(&self) -> Result<Subject, Failure> {
-        let subject = self.quiet_subject()?;
+        let mut subject = self.quiet_subject()?;
+        if !subject.models.is_empty() {
+            subject = libraries::with_late_ones(subject)?;
+        }
         mode::say(&subject.target);
         Ok(subject)
     }

@@ -4,8 +4,8 @@ mod merge;
 
 use crate::control::{
     ProgramArgs, ScheduleArgs, at_least_one, budget_bar, describe_bug, describe_lock_cycles,
-    describe_races, describe_unwatched, duration, interruption, note_missing_lines, show_hunt,
-    signature_tag,
+    describe_races, describe_unwatched, duration, interruption, libraries, note_missing_lines,
+    show_hunt, signature_tag,
 };
 use crate::dump;
 use crate::outcome::{EXIT_INTERRUPTED, Failure, Outcome};
@@ -114,7 +114,10 @@ pub fn run(args: &Args) -> Outcome {
         eprintln!("bohr: note: every run begins at main, since before its first thread {obstacle}");
     }
     match args.json {
-        true => println!("{}", as_json(args, &result, &files)),
+        true => println!(
+            "{}",
+            as_json(args, &result, &files, &libraries::names(&subject.target))
+        ),
         false => tell(&result, &files, interrupted.load(Ordering::Relaxed)),
     }
     Ok(
@@ -186,7 +189,7 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}.{ending}"))
 }
 
-fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
+fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf], libraries: &[String]) -> Value {
     let first = result.findings.first();
     let figures = &result.statistics;
     json!({
@@ -201,6 +204,7 @@ fn as_json(args: &Args, result: &HuntResult, files: &[PathBuf]) -> Value {
         "resumed_runs": figures.resumed,
         "rewound_runs": figures.rewound,
         "other_failures": figures.others,
+        "libraries": libraries,
         "begins_at_main": result.obstacle.map(|obstacle| obstacle.to_string()),
         "strategy": first.map_or(args.schedule.strategy.to_string(), |found| found.bug.strategy.clone()),
         "model": args.program.as_ref().map(|program| program.model().name()),

@@ -3,7 +3,9 @@
 
 mod controlled;
 
-use crate::control::{at_least_one, counter, duration, environment, interruption, model};
+use crate::control::{
+    at_least_one, counter, duration, environment, interruption, libraries, model,
+};
 use crate::outcome::{EXIT_INTERRUPTED, Failure, Outcome};
 use bohr_build::{Cache, Profile};
 use bohr_event::{Diagnosis, Fault};
@@ -32,8 +34,8 @@ Examples:
 The program has to be built with `bohr cc`, `bohr c++` or `bohr cargo`. Its threads
 run in parallel, without added synchronisation. After a crash the log is complete to
 the last branch; if the program is killed, a thread may lack its last 63, behind which
-it has done nothing that others could notice. Code of libraries that were not built
-with bohr is not recorded.
+it has done nothing that others could notice. Code of shared libraries is not recorded,
+nor of any that were not built with bohr.
 
 Exit codes: 0 recorded, and the run was good; 1 recorded, and the run failed; 2 bohr
 could not do it.")]
@@ -247,6 +249,7 @@ impl Args {
         let path = find_program(Path::new(&self.command[0])).map_err(ExploreError::from)?;
         let cache = Cache::open()?.interrupted_by(interruption());
         let paths = cache.profile(&path, self.log.profile())?;
+        libraries::note_left_out(&path, &environment(), "what it does is not recorded");
         let arguments = self.command[1..]
             .iter()
             .map(|word| word.as_bytes().to_vec());

@@ -5,14 +5,14 @@ mod native;
 use crate::control::breakpoints::{self, Finder};
 use crate::control::{
     OmissionArgs, ProgramArgs, ScheduleArgs, describe_lock_cycles, describe_races,
-    describe_unwatched, describe_verdict, interruption, signature_tag,
+    describe_unwatched, describe_verdict, interruption, libraries, signature_tag,
 };
 use crate::outcome::Outcome;
 use crate::trace;
 use bohr_event::breakpoint::Counts;
 use bohr_event::control::{Detailing, Job, Outcome as End, Output};
 use bohr_explore::bug_file::Races;
-use bohr_explore::{Closer, Ran, Verdict, Voice, judge, look_closer};
+use bohr_explore::{Closer, Ran, Target, Verdict, Voice, judge, look_closer};
 use bohr_schedule::read_report;
 use bohr_trigger::Expression;
 use serde_json::json;
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(finder) = &finder {
         let found = finder.find(&expressions)?;
         let objects = &server.ready().objects;
-        let program = &subject.models[0].identity;
+        let program = finder.identity();
         plan.breakpoints = breakpoints::under_control(&expressions, &found, objects, program)?;
     }
     let job = subject.job(&plan);
@@ -121,7 +121,14 @@ pub fn run(args: &Args) -> Outcome {
     if args.json {
         println!(
             "{}",
-            as_json(args, &report, verdict.as_ref(), &closer, &counted)
+            as_json(
+                args,
+                &subject.target,
+                &report,
+                verdict.as_ref(),
+                &closer,
+                &counted
+            )
         );
     }
     eprintln!(
@@ -152,6 +159,7 @@ pub fn run(args: &Args) -> Outcome {
 
 fn as_json(
     args: &Args,
+    target: &Target,
     report: &Ran,
     verdict: Option<&Verdict>,
     closer: &Closer,
@@ -161,6 +169,7 @@ fn as_json(
     let notices = report.detail.iter().flat_map(|detail| &detail.notices);
     json!({
         "failed": verdict.is_some(),
+        "libraries": libraries::names(target),
         "strategy": args.schedule.single().to_string(),
         "seed": args.schedule.seed,
         "kind": verdict.map(|verdict| verdict.signature.kind_name()),

@@ -6,7 +6,9 @@ mod failure;
 mod order;
 mod vectors;
 
-use crate::control::{Accesses, at_least_one, duration, environment, signature_tag, target};
+use crate::control::{
+    Accesses, at_least_one, duration, environment, libraries, signature_tag, target,
+};
 use crate::outcome::{Failure, Outcome};
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{self, Bug, Invocation};
@@ -286,10 +288,9 @@ fn load(path: &Path) -> Result<Recording, Failure> {
 /// The program of the recording, as it is run under control.
 fn subject(args: &Args, recording: &Recording) -> Result<Subject, Failure> {
     let recorded = PathBuf::from(OsStr::from_bytes(&recording.program));
-    let (target, models) = target(
-        args.program.as_deref().unwrap_or(&recorded),
-        Accesses::OfProgram,
-    )?;
+    let program = args.program.as_deref().unwrap_or(&recorded);
+    libraries::note_left_out(program, &environment(), "what it does is in no log");
+    let (target, models) = target(program, Accesses::OfProgram)?;
     let invocation = Invocation {
         arguments: recording.arguments.clone(),
         environment: recording.environment.clone(),

@@ -6,7 +6,7 @@ mod digest;
 mod filter;
 mod store;
 
-use crate::control::{BugArgs, interruption, relevant};
+use crate::control::{BugArgs, Unknown, interruption, relevant};
 use crate::outcome::{Failure, Outcome};
 pub use bare::{is_trace, pending, threads};
 
@@ -141,9 +141,9 @@ fn run_bare(args: &Args) -> Outcome {
 /// Why events cannot be told apart.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceArgsError {
-    /// The program was not built with bohr.
-    #[error("which events matter is not known: the program was not built with bohr")]
-    NoModel,
+    /// The program's models do not tell.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// There is only a trace.
     #[error("which events matter is not known: a trace alone does not say what its program does")]
     NoProgram,
@@ -157,7 +157,12 @@ impl Diagnosis for TraceArgsError {
     fn help(&self) -> Option<String> {
         Some(
             match self {
-                TraceArgsError::NoModel => "build it with `bohr cc`, or leave out --relevant",
+                TraceArgsError::Unknown(Unknown::NoModel) => {
+                    "build it with `bohr cc`, or leave out --relevant"
+                }
+                TraceArgsError::Unknown(Unknown::Libraries) => {
+                    "link its libraries statically, or leave out --relevant"
+                }
                 TraceArgsError::NoProgram => "name the bug file, or leave out --relevant",
             }
             .to_string(),
@@ -197,7 +202,7 @@ fn relevant_events(bug: &Bug, trials: &mut Trials<'_>) -> Result<Relevant, Failu
     let run = trials.record(&Plan::replay(schedule), bug.seed)?;
     let run = run.ok_or(ExploreError::NotReproduced)?;
     let relevant = relevant(&run, trials.atlas(), &bug.signature);
-    Ok(relevant.ok_or(TraceArgsError::NoModel)?)
+    Ok(relevant.map_err(TraceArgsError::from)?)
 }
 
 fn show(

@@ -123,33 +123,6 @@ fn a_profile_whose_hooks_the_runtime_does_not_see_is_refused() {
 }
 
 #[test]
-fn shared_libraries_are_told_to_be_controlled_at_their_calls() {
-    let folder = Folder::empty();
-    std::fs::write(folder.path("own.c"), "int own(void) { return 0; }").unwrap();
-    let own = "int own(void);\nint main(void) { return own(); }\n";
-    std::fs::write(folder.path("main.c"), own).unwrap();
-    let library = ["cc", "-shared", "-fPIC", "-o", "libown.so", "own.c"];
-    let program = ["cc", "-o", "program", "main.c", "./libown.so"];
-    folder.bohr(&library).expect(0);
-    folder.bohr(&program).expect(0);
-    let words = ["run", "--", "./program"];
-    let told = folder.bohr(&words).expect(0).messages();
-    assert!(
-        told.contains("libown.so was built with bohr, but"),
-        "{told}"
-    );
-    // One that was not has no accesses to be missed.
-    std::fs::remove_file(folder.path("libown.so")).unwrap();
-    let plain = std::process::Command::new("clang-22")
-        .args(&library[1..])
-        .current_dir(folder.path("."))
-        .status();
-    assert!(plain.is_ok_and(|status| status.success()));
-    let told = folder.bohr(&words).expect(0).messages();
-    assert!(!told.contains("libown"), "{told}");
-}
-
-#[test]
 fn a_failure_in_the_same_function_is_the_same_bug_of_a_changed_program() {
     let folder = built(&[]);
     folder.bohr(&["hunt", "--", "./program"]).expect(1);

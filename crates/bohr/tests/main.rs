@@ -41,6 +41,7 @@ mod reduce;
 mod refusals;
 mod rust_deadlocks;
 mod sanitizers;
+mod shared_libraries;
 mod signatures;
 mod simplify;
 mod solve;

@@ -9,7 +9,7 @@ type Elf = FileHeader64<LittleEndian>;
 const ENDIAN: LittleEndian = LittleEndian;
 
 /// The name by which programs ask for this library.
-pub(super) fn soname(library: &[u8]) -> Option<String> {
+pub(crate) fn soname(library: &[u8]) -> Option<String> {
     strings(library, DT_SONAME).pop()
 }
 

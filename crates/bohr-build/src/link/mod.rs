@@ -10,7 +10,7 @@ mod archive;
 mod arguments;
 mod bitcode;
 mod collect;
-mod dynamic;
+pub(crate) mod dynamic;
 mod object_file;
 mod options;
 pub(crate) mod origin;

@@ -88,7 +88,7 @@ impl Laboratory<'_, '_> {
             return Ok(promise);
         };
         let atlas = trials.atlas();
-        let program = &atlas.models()[0].identity;
+        let program = self.finder.identity();
         let breakpoints = under_control(set, &found, atlas.objects(), program)?;
         let plan = Plan {
             breakpoints,

@@ -1,5 +1,6 @@
 //! Breakpoints on the command line: read, found in the program, told about.
 
+use super::libraries;
 use crate::explain::source;
 use crate::outcome::Failure;
 use bohr_event::PlaceNumber;
@@ -47,14 +48,20 @@ pub struct Finder {
 impl Finder {
     /// Of a program that was built with bohr.
     pub fn of(subject: &Subject) -> Result<Finder, Failure> {
-        let model = subject.models.first();
+        let model = subject.program_model();
         let program = model.ok_or(ExploreError::NotBuiltWithBohr)?;
+        libraries::note_beyond(&subject.target, "breakpoints");
         let profile = &subject.target.executable;
         Ok(Finder {
             program: program.clone(),
             hooked: hooked_sites(profile)?,
             symbols: program_symbols(profile)?,
         })
+    }
+
+    /// Names the model whose sites are its places.
+    pub fn identity(&self) -> &[u8; 32] {
+        &self.program.identity
     }
 
     /// The places of the program.

@@ -1,6 +1,6 @@
 //! From a bug file to the program that it is about.
 
-use super::{Accesses, environment, target};
+use super::{Accesses, environment, libraries, target};
 use crate::outcome::Failure;
 use bohr_event::{Diagnosis, Fault};
 use bohr_explore::bug_file::{self, Bug, ControlMode, LibraryIdentity, ProgramIdentity};
@@ -82,7 +82,7 @@ pub fn subject_of_bug(bug: &Bug, program: Option<&Path>) -> Result<Subject, Fail
     let (target, models) = target(path, accesses)?;
     let mut subject = Subject::of_bug(bug, target, models);
     subject.invocation = invocation;
-    Ok(subject)
+    libraries::with_late_ones_of(bug, subject)
 }
 
 /// Refuses another build of the program, and names what differs.

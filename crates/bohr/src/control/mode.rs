@@ -1,14 +1,13 @@
 //! How a program is controlled, in words: of what is built with bohr its accesses, of
 //! everything else its calls.
 
+use super::libraries::names;
 use bohr_explore::Target;
 use bohr_explore::bug_file::ControlMode;
 
 /// Says so on standard error.
 pub fn say(target: &Target) {
-    let names = target.identity.libraries.iter().map(|one| &one.name[..]);
-    let names: Vec<&str> = names.collect();
-    let names = names.join(", ");
+    let names = names(target).join(", ");
     match target.identity.mode {
         ControlMode::Accesses { .. } => {
             eprintln!("bohr: controls the program at its memory accesses and calls");

@@ -7,10 +7,31 @@ use bohr_program::{Program, Sharing, SiteNumber};
 use bohr_reduce::Execution;
 use bohr_slice::{Influences, Moment, Relevant, Trace, slice};
 
-/// The slice of a run backward from its failure. `None` if there is no model to
-/// go by, as of a program that was not built with bohr.
-pub fn relevant(run: &Recorded, atlas: &Atlas, signature: &Signature) -> Option<Relevant> {
-    let program: &Program = atlas.models().first()?;
+/// Why nobody knows which events matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// There is no model to go by.
+    #[error("which events matter is not known: the program was not built with bohr")]
+    NoModel,
+    /// What a function of one module does to another's values is in neither model.
+    #[error("which events matter is not known: the run has accesses in more than one module")]
+    Libraries,
+}
+
+/// The slice of a run backward from its failure.
+pub fn relevant(run: &Recorded, atlas: &Atlas, signature: &Signature) -> Result<Relevant, Unknown> {
+    let program: &Program = atlas.models().first().ok_or(Unknown::NoModel)?;
+    let is_elsewhere = |place: PlaceNumber| {
+        let known = atlas.site(place);
+        known.is_some_and(|(model, _)| model.identity != program.identity)
+    };
+    if run
+        .steps
+        .iter()
+        .any(|step| is_elsewhere(step.operation.place))
+    {
+        return Err(Unknown::Libraries);
+    }
     let site = |place: PlaceNumber| {
         let (model, site) = atlas.site(place)?;
         (model.identity == program.identity).then_some(site)
@@ -27,7 +48,7 @@ pub fn relevant(run: &Recorded, atlas: &Atlas, signature: &Signature) -> Option<
         _ => None,
     };
     let moments = moments(run, failing, &site);
-    Some(slice(trace, &moments, |site| influences.of(site)))
+    Ok(slice(trace, &moments, |site| influences.of(site)))
 }
 
 /// Who waits for locks for ever; otherwise the last event of who failed, and

@@ -303,7 +303,7 @@ impl<'w> Workshop<'w> {
     /// The events of the best run that matter for the failure.
     pub fn relevant(&mut self) -> Option<Relevant> {
         let atlas = self.crew.first_examiner().trials.atlas();
-        relevant(&self.best.run, atlas, &self.bug.signature)
+        relevant(&self.best.run, atlas, &self.bug.signature).ok()
     }
 
     /// How many of so many replays of the result show the failure.

@@ -129,10 +129,16 @@ pub fn read_source(name: &str) -> String {
 
 /// Where `NAME.c` says `marker: MARKER`, as messages name lines.
 pub fn marker(name: &str, marker: &str) -> String {
+    marker_in(&format!("{name}.c"), marker)
+}
+
+/// The same of a file beside them, which is told without its folder.
+pub fn marker_in(name: &str, marker: &str) -> String {
     let marker = format!("marker: {marker}");
-    let source = read_source(name);
+    let source = read_file(name);
     let number = source.lines().position(|line| line.contains(&marker));
-    format!("{name}.c:{}", 1 + number.expect("a line of the program"))
+    let (_, name) = name.rsplit_once('/').unwrap_or(("", name));
+    format!("{name}:{}", 1 + number.expect("a line of the program"))
 }
 
 /// The text of a file beside them.
