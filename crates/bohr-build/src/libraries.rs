@@ -101,11 +101,11 @@ impl Cache {
     ) -> Result<Substitution, BuildError> {
         let loader = Loader::of(environment);
         let own = own_libraries(&loader, program);
+        if own.is_empty() {
+            return Ok(Substitution::default());
+        }
         let mut choice = Choice {
-            names: match own.is_empty() {
-                true => HashMap::new(),
-                false => names(&loader, executable),
-            },
+            names: names(&loader, executable),
             own,
             stand_ins: HashMap::new(),
             beside: HashSet::new(),
@@ -149,7 +149,11 @@ impl Choice {
                 Ok(profile) => {
                     let key = path.clone();
                     let path = canonical(path);
-                    let one = LibraryProfile { name, path, profile };
+                    let one = LibraryProfile {
+                        name,
+                        path,
+                        profile,
+                    };
                     self.stand_ins.insert(key, one);
                     continue;
                 }
@@ -189,8 +193,8 @@ impl Choice {
             let loaded = self.stand_ins.contains_key(*path) || self.beside.contains(*path);
             !loaded && !is_found(path) && !separates(path)
         };
-        let paths = self.own.iter().map(|(_, path)| path);
-        let missing = paths.filter(is_missing).next().cloned();
+        let mut paths = self.own.iter().map(|(_, path)| path);
+        let missing = paths.find(is_missing).cloned();
         missing.is_some_and(|path| self.beside.insert(path))
     }
 

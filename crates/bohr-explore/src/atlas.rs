@@ -126,9 +126,10 @@ impl Atlas {
         &self.models
     }
 
-    /// Takes over the table of objects of a later moment.
+    /// Takes over the table of objects of a run, of which this one may know more: runs
+    /// that load libraries themselves can do so in different orders.
     pub fn update(&mut self, objects: &[LoadedObject]) {
-        if objects.len() > self.objects.len() {
+        if !self.objects.starts_with(objects) {
             self.objects = objects.to_vec();
         }
     }

@@ -12,6 +12,7 @@
 //! Whether a reader can read a file is told by the version alone; a change of
 //! [`Bug`] or of anything in it is a new version.
 
+pub use crate::identity::{ControlMode, LibraryIdentity, ProgramIdentity};
 pub use crate::thread_line::ThreadLine;
 
 use crate::sources::Source;
@@ -27,52 +28,6 @@ const LARGEST: u64 = 1 << 32;
 
 /// The version that this build writes and reads.
 pub const VERSION: u32 = 8;
-
-/// How the program was controlled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ControlMode {
-    /// At memory accesses: the program was built with bohr.
-    Accesses {
-        /// Hash of the bundle that the control profile was made from.
-        bundle: [u8; 32],
-        /// Hash of the control profile itself, which fixes the set of hooked sites.
-        profile: [u8; 32],
-    },
-    /// At the calls of an unmodified program.
-    Calls,
-}
-
-/// Which program, to the bit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramIdentity {
-    /// Where it was.
-    pub path: Vec<u8>,
-    /// BLAKE3 hash of the file.
-    pub hash: [u8; 32],
-    /// Its size in bytes.
-    pub size: u64,
-    /// How it was controlled.
-    pub mode: ControlMode,
-    /// Its shared libraries that were controlled at their accesses, in the order in
-    /// which they are loaded.
-    pub libraries: Vec<LibraryIdentity>,
-}
-
-/// Which shared library, to the bit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LibraryIdentity {
-    /// The name by which the program asks for it.
-    pub name: String,
-    /// Where it was.
-    pub path: Vec<u8>,
-    /// Hash of the bundle that its control profile was made from.
-    pub bundle: [u8; 32],
-    /// Hash of the control profile itself, which fixes the set of hooked sites.
-    pub profile: [u8; 32],
-    /// Whether the program loads it itself, while it runs.
-    pub loaded_late: bool,
-}
 
 /// What a run was started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,6 +18,7 @@ mod distinct;
 mod error;
 pub mod guided;
 pub mod hunt;
+mod identity;
 mod initial;
 mod knowledge;
 pub mod likeness;

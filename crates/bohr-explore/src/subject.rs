@@ -96,14 +96,16 @@ impl Subject {
     pub fn serve(&self, voice: Voice, go_on: &dyn Fn() -> bool) -> Result<Server, ExploreError> {
         let server = Server::start(&self.target, &self.invocation, voice, self.patience, go_on)?;
         let objects = &server.ready().objects;
-        let hooked = objects
-            .iter()
-            .any(|object| matches!(object, LoadedObject::Sites { .. }));
-        let promised = matches!(self.target.identity.mode, ControlMode::Accesses { .. });
-        match promised && !hooked {
+        let is_hooked = |bundle: &[u8; 32]| {
+            let mut objects = objects.iter();
+            objects.any(
+                |object| matches!(object, LoadedObject::Sites { program, .. } if program == bundle),
+            )
+        };
+        match self.target.bundles_at_start().all(is_hooked) {
             // Without its accesses it would seem to have no bugs.
-            true => Err(ExploreError::NotHooked),
-            false => Ok(server),
+            false => Err(ExploreError::NotHooked),
+            true => Ok(server),
         }
     }
 

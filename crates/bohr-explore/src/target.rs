@@ -86,6 +86,19 @@ impl Target {
         Ok(self)
     }
 
+    /// The bundles of what is instrumented and loaded when the program begins.
+    pub fn bundles_at_start(&self) -> impl Iterator<Item = &[u8; 32]> {
+        let program = match &self.identity.mode {
+            ControlMode::Accesses { bundle, .. } => Some(bundle),
+            ControlMode::Calls => None,
+        };
+        let libraries = self.identity.libraries.iter();
+        let early = libraries.filter(|library| !library.loaded_late);
+        program
+            .into_iter()
+            .chain(early.map(|library| &library.bundle))
+    }
+
     /// Libraries that the program loads itself, and their profiles.
     pub fn loaded_late(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let libraries = self.identity.libraries.iter().zip(&self.libraries);

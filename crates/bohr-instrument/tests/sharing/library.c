@@ -6,39 +6,39 @@ static int total;
 static int *kept;
 static void (*told)(int *);
 
-static int own(int *place) { return *place + 1; } //~
+static int own(int *place) { return *place + 1; } //~ Stack
 
-void add(int amount) { total += amount; } //~
-int value(const int *where) { return *where; } //~
+void add(int amount) { total += amount; } //~ shared
+int value(const int *where) { return *where; } //~ shared
 
 // Another object may have a function of this name, which is called then.
-void fill(int *place) { *place = 1; } //~
+void fill(int *place) { *place = 1; } //~ shared
 
 int filled(void) {
-    int mine = 0; //~
+    int mine = 0; //~ shared
     fill(&mine);
-    return mine; //~
+    return mine; //~ shared
 }
 
-void tell(void (*one)(int *)) { told = one; } //~
+void tell(void (*one)(int *)) { told = one; } //~ shared
 
 int telling(void) {
-    int mine = 2; //~
-    told(&mine); //~
-    return mine; //~
+    int mine = 2; //~ shared
+    told(&mine); //~ shared
+    return mine; //~ shared
 }
 
 int alone(int count) {
-    int mine = count; //~
+    int mine = count; //~ Stack
     return own(&mine);
 }
 
 int *make(void) {
     int *made = malloc(sizeof *made);
-    *made = 3; //~
-    kept = made; //~
+    *made = 3; //~ shared
+    kept = made; //~ shared
     return made;
 }
 
-static void hidden(int *place) { *place = 4; } //~
+static void hidden(int *place) { *place = 4; } //~ shared
 extern void named(int *place) __attribute__((alias("hidden")));

@@ -110,8 +110,8 @@ fn difference_of_libraries(
     present: &[LibraryIdentity],
 ) -> Option<String> {
     for was in recorded {
-        let name = &was.name;
-        let Some(is) = present.iter().find(|is| is.name == *name) else {
+        let name = libraries::file_name(&was.name);
+        let Some(is) = present.iter().find(|is| is.name == was.name) else {
             let path = String::from_utf8_lossy(&was.path);
             return Some(format!(
                 "its library {name}, which was {path}, is not there any more, or was not built with bohr"
@@ -137,7 +137,7 @@ fn difference_of_libraries(
     let new = present.iter().find(is_new)?;
     Some(format!(
         "its library {} was not built with bohr then, or was not there",
-        new.name
+        libraries::file_name(&new.name)
     ))
 }
 

@@ -176,6 +176,6 @@ pub fn note_left_out(program: &Path, environment: &Environment, what: &str) {
 }
 
 /// The name of a library without its folder.
-fn file_name(name: &str) -> &str {
+pub fn file_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
