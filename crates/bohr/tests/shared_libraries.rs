@@ -187,10 +187,8 @@ fn libraries_of_cpp_are_controlled() {
 #[test]
 fn libraries_of_rust_are_controlled() {
     let folder = sources();
-    std::fs::create_dir(folder.path("src")).expect("a folder");
-    std::fs::rename(folder.path("tally.rs"), folder.path("src/lib.rs")).expect("a rename");
     let manifest = "[package]\nname = \"tally\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-                    [lib]\ncrate-type = [\"cdylib\"]\n\n[workspace]\n";
+                    [lib]\npath = \"tally.rs\"\ncrate-type = [\"cdylib\"]\n\n[workspace]\n";
     std::fs::write(folder.path("Cargo.toml"), manifest).expect("a manifest");
     let cargo = ["cargo", "build", "--quiet", "--offline"];
     build(&folder, &[&cargo]);
