@@ -88,11 +88,10 @@ programs! {
 
 /// The model of a shared library: everything that is not static is exported.
 fn library(name: &str, text: &str) -> Program {
-    Program {
-        library: true,
-        foreign_code: true,
-        ..support::program(name, text)
-    }
+    let mut program = support::program(name, text);
+    program.library = true;
+    program.foreign_code = true;
+    program
 }
 
 #[test]
