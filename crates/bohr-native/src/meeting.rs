@@ -1,7 +1,7 @@
 //! Threads that have met at a breakpoint go on in the order of their sides.
 
 use crate::futex::{now, processor_time, sleep, thread, wait, wake};
-use crate::others::{anybody_runs, is_in_call};
+use crate::others::{Announced, anybody_runs, is_in_call, release, sleep_while_others_can_move};
 use bohr_event::breakpoint::{Breakpoint, MOST_SIDES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,6 +11,13 @@ const AT_WORK: u64 = 5;
 
 /// Nanoseconds that who was woken by a last side is given at most.
 const AWAKENED: u64 = 5_000_000;
+
+/// Nanoseconds that who was woken by a last side is given at least, if statements are
+/// given more.
+const SETTLED: u64 = 100_000;
+
+/// Nanoseconds after which one looks again whether those who were woken still run.
+const GLANCE: u64 = 50_000;
 
 /// A meeting, or room for one.
 pub struct Meeting {
@@ -80,7 +87,10 @@ impl Meeting {
     /// had all the time that there is.
     pub fn take_turn(&self, breakpoint: &Breakpoint, side: usize) {
         let deadline = now().saturating_add(breakpoint.pause);
-        let came = wait(&self.turn, deadline, |turn| turn >= side as u32);
+        let came = {
+            let _held_up = Announced::until(deadline);
+            wait(&self.turn, deadline, |turn| turn >= side as u32)
+        };
         if came && side > 0 && breakpoint.sides[side - 1].until.is_empty() {
             self.settle(breakpoint.settle, deadline);
         }
@@ -100,9 +110,12 @@ impl Meeting {
     }
 
     /// Gives the one who went before a moment, and on a machine that is busy with
-    /// something else as long as it takes until it has run, or waits for somebody.
+    /// something else as long as it takes until it has run, or waits for somebody. Where
+    /// nobody can do anything before this thread goes on, the moment is over.
     fn settle(&self, moment: u64, deadline: u64) {
-        sleep(moment);
+        if sleep_while_others_can_move(moment) {
+            return;
+        }
         let gone = self.gone.load(Ordering::SeqCst);
         let spent = self.spent.load(Ordering::SeqCst);
         let has_run = || processor_time(gone).is_none_or(|time| time >= spent + moment / AT_WORK);
@@ -112,6 +125,9 @@ impl Meeting {
     }
 
     fn done(&self, side: usize) {
+        for member in &self.members[side + 1..] {
+            release(member.load(Ordering::SeqCst));
+        }
         self.turn.fetch_max(side as u32 + 1, Ordering::SeqCst);
         wake(&self.turn);
         self.users.fetch_sub(1, Ordering::SeqCst);
@@ -125,9 +141,10 @@ impl Meeting {
             inside.store(0, Ordering::SeqCst);
             if side + 1 == breakpoint.sides.len() {
                 let longest = now().saturating_add(breakpoint.pause.min(AWAKENED));
-                sleep(breakpoint.settle);
+                // Who has just been woken on another processor does not run yet.
+                sleep(breakpoint.settle.min(SETTLED));
                 while now() < longest && anybody_runs() {
-                    sleep(breakpoint.settle);
+                    sleep(breakpoint.settle.min(GLANCE));
                 }
             }
             self.done(side);

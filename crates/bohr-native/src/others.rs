@@ -6,7 +6,7 @@
 //! The kernel knows: what it tells of each thread is read, twice, without
 //! allocating. Whatever cannot be read counts as a thread that can come.
 
-use crate::futex::{now, thread};
+use crate::futex::{now, sleep, thread};
 use bohr_event::endless_wait;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -58,11 +58,42 @@ impl Announced {
     }
 }
 
+/// A thread is about to be told that it can go on, so it is not held up any more, even if
+/// it takes a while until it runs.
+pub fn release(thread: u32) {
+    if let Some(held) = held(thread) {
+        held.until.store(0, Ordering::SeqCst);
+    }
+}
+
+fn held(thread: u32) -> Option<&'static Held> {
+    let is_it = |held: &&Held| held.thread.load(Ordering::SeqCst) == thread;
+    HELD.iter().find(is_it).filter(|_| thread != 0)
+}
+
 impl Drop for Announced {
     fn drop(&mut self) {
         if let Some(held) = self.0 {
             held.until.store(0, Ordering::SeqCst);
             held.thread.store(0, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Does nothing for so long, or until nobody else can do anything either; says whether
+/// that was why.
+pub fn sleep_while_others_can_move(nanoseconds: u64) -> bool {
+    let since = now();
+    let deadline = since.saturating_add(nanoseconds);
+    let announced = Announced::until(deadline);
+    loop {
+        let slice = next_look(since).min(deadline);
+        sleep(slice.saturating_sub(now()));
+        if now() >= deadline {
+            return false;
+        }
+        if announced.is_last() {
+            return true;
         }
     }
 }
@@ -107,11 +138,8 @@ fn still_life(deadline: u64) -> Option<u64> {
 
 /// Until when a thread is held up, if it is.
 fn until(thread: u32) -> Option<u64> {
-    let is_it = |held: &&Held| held.thread.load(Ordering::SeqCst) == thread;
-    HELD.iter()
-        .find(is_it)
-        .map(|held| held.until.load(Ordering::SeqCst))
-        .filter(|until| *until > 0)
+    let until = held(thread)?.until.load(Ordering::SeqCst);
+    (until > 0).then_some(until)
 }
 
 /// Adds what a thread waits for and how often it has run; `None` if it does not
@@ -244,5 +272,37 @@ impl<'a> Iterator for Entries<'a> {
         let entry = self.bytes.get(..length)?;
         self.bytes = &self.bytes[length..];
         entry.get(NAME..)?.split(|byte| *byte == 0).next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_told_to_go_on_is_not_held_up_though_it_does_not_run_yet() {
+        let deadline = now() + 60_000_000_000;
+        let announced = Announced::until(deadline);
+        assert_eq!(until(thread()), Some(deadline));
+        release(thread());
+        assert_eq!(until(thread()), None);
+        drop(announced);
+        assert_eq!(until(0), None, "nobody's places are nobody");
+    }
+
+    #[test]
+    fn a_moment_lasts_while_anybody_runs() {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::SeqCst) {
+                    core::hint::spin_loop();
+                }
+            });
+            let begun = now();
+            assert!(!sleep_while_others_can_move(3_000_000));
+            assert!(now() - begun >= 3_000_000);
+            stop.store(true, Ordering::SeqCst);
+        });
     }
 }

@@ -4,7 +4,7 @@ use crate::board::Counters;
 use crate::condition;
 use crate::futex::{Lock, now, thread, wait, wake};
 use crate::meeting::Meeting;
-use crate::others::{Announced, next_look};
+use crate::others::{Announced, next_look, release};
 use crate::visits::VisitsByThread;
 use bohr_event::breakpoint::{Breakpoint, Counter, MOST_SIDES, same_memory};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -165,6 +165,7 @@ impl Point {
                     } = &self.places[place];
                     let load = |word: &AtomicU32| word.load(Ordering::SeqCst);
                     meeting.join(load(side) as usize, load(thread));
+                    release(load(thread));
                     state.store(MET + number as u32, Ordering::SeqCst);
                     wake(state);
                 }
@@ -203,6 +204,7 @@ impl Point {
                 Ordering::SeqCst,
             );
             if waits.is_ok() {
+                release(place.thread.load(Ordering::SeqCst));
                 wake(&place.state);
             }
         }

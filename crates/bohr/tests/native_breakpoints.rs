@@ -96,6 +96,19 @@ fn a_deadlock_is_told_from_a_notification_that_does_not_come() {
     assert!(ending.contains("nobody is left to wake them"), "{ending}");
 }
 
+/// The first runs into the lock that the second holds, and nothing can happen any more
+/// until the second goes on: the moment that was asked for is over.
+#[test]
+fn a_long_moment_ends_where_nobody_can_make_use_of_it() {
+    let folder = Folder::empty();
+    folder.build("crossed_locks", &[]);
+    let second = |nth| line("crossed_locks", "pthread_mutex_lock", nth);
+    let crossed = format!("{} -> {} pause 60s settle 20s", second(1), second(3));
+    let told = run(&folder, &["--native"], &crossed).expect(1).json();
+    assert_eq!(hits(&told), 1, "{told}");
+    assert!(told["seconds"].as_f64().unwrap() < 10.0, "{told}");
+}
+
 /// Who goes first comes to the later side right away; it is not held up there for a
 /// partner that could only be the wrong one.
 #[test]
