@@ -11,6 +11,7 @@ mod proof;
 mod report;
 mod sanitizer;
 mod search;
+mod thrift;
 mod tune;
 mod verified;
 

@@ -64,7 +64,7 @@ pub fn run(names: &[String], fresh: bool) -> Result<Vec<String>, String> {
     }
     println!(
         "\nw/ and w/o: median times of whole runs of the same build with the breakpoints and\n\
-         without; overhead: the median of their ratios, pair by pair. patched: runs that fail of 20\n\
+         without that did not fail; overhead: the median of their ratios, pair by pair. patched: runs that fail of 20\n\
          of the program with the patch in its sources, without bohr, after a change that shifts all\n\
          lines and adds a thread. {:.1} min.",
         begun.elapsed().as_secs_f64() / 60.0

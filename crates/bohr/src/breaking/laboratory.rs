@@ -32,6 +32,9 @@ pub struct Laboratory<'l, 't> {
     pub limit: Duration,
 }
 
+/// Further runs without breakpoints that are made until one does not fail.
+const FURTHER: usize = 3;
+
 /// Pairs of runs with breakpoints and without, and runs of the program as it was
 /// built, that many runs with breakpoints are compared with.
 const PAIRS: usize = 50;
@@ -52,14 +55,19 @@ pub struct Compared {
 
 impl Compared {
     /// Time of a run with breakpoints over that of one without, whole runs of the
-    /// same build; with them, most runs end with the failure. The runs come in
+    /// same build, which did not fail; with them, most runs end with the failure. The runs come in
     /// pairs, one right after the other, and the middle one of their ratios counts:
     /// whatever else the machine does slows both of a pair down, or spoils one.
     pub fn overhead(&self) -> f64 {
-        let mut ratios = self.ratios.clone();
-        ratios.sort_by(f64::total_cmp);
-        ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
+        median(&self.ratios)
     }
+}
+
+/// The middle one; no number if there is none.
+fn median(numbers: &[f64]) -> f64 {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// What runs under control make of a set.
@@ -136,12 +144,12 @@ impl Laboratory<'_, '_> {
             let with = self.native.run(&found, Voice::Muted, self.limit)?;
             compared.with.add(&with, self.errors(&with));
             if run % runs.div_ceil(PAIRS) == 0 {
-                let without = self.native.run(&[], Voice::Muted, self.limit)?;
+                let without = self.normal()?;
                 compared.without.add(&without, self.errors(&without));
                 let time = without.time.as_secs_f64().max(1e-6);
                 compared.ratios.push(with.time.as_secs_f64() / time);
             }
-            if run % runs.div_ceil(PLAIN_RUNS) == 0 {
+            if runs >= PLAIN_RUNS && run % runs.div_ceil(PLAIN_RUNS) == 0 {
                 let made = self.native.run_plain(Voice::Muted, self.limit)?;
                 compared.plain.add(&made, self.errors(&made));
             }
@@ -151,6 +159,47 @@ impl Laboratory<'_, '_> {
             }
         }
         Ok(compared)
+    }
+
+    /// A run without breakpoints that ends as it should; of a program that hardly ever
+    /// does, one that did not.
+    fn normal(&self) -> Result<NativeRun, Failure> {
+        let mut run = self.native.run(&[], Voice::Muted, self.limit)?;
+        for _ in 0..FURTHER {
+            if failure_of(&run, self.oracle).is_none() || !(self.go_on)() {
+                break;
+            }
+            run = self.native.run(&[], Voice::Muted, self.limit)?;
+        }
+        Ok(run)
+    }
+
+    /// Runs natively with one set and with another that may take its place, by turns:
+    /// what became of both, and the median of the times with the other over those with
+    /// the one.
+    pub fn by_turns(
+        &self,
+        one: &[Expression],
+        other: &[Expression],
+        runs: usize,
+    ) -> Result<(Measured, Measured, f64), Failure> {
+        let sets = [self.finder.find(one)?, self.finder.find(other)?];
+        let mut measured = [Measured::default(), Measured::default()];
+        let mut ratios = Vec::new();
+        for _ in 0..runs {
+            let mut times = [0.0; 2];
+            for ((set, measured), time) in sets.iter().zip(&mut measured).zip(&mut times) {
+                let made = self.native.run(set, Voice::Muted, self.limit)?;
+                measured.add(&made, self.errors(&made));
+                *time = made.time.as_secs_f64();
+            }
+            ratios.push(times[1] / times[0].max(1e-6));
+            if !(self.go_on)() {
+                break;
+            }
+        }
+        let [one, other] = measured;
+        Ok((one, other, median(&ratios)))
     }
 
     /// Whether what is looked for does no harm by itself: threads only have to meet.

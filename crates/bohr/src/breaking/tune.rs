@@ -5,6 +5,7 @@
 use super::laboratory::Laboratory;
 use super::measured::Measured;
 use super::search::{Found, RUNS};
+use super::thrift::economise;
 use super::verified::Verified;
 use crate::outcome::Failure;
 use bohr_trigger::{Expression, PAUSE, Refinement};
@@ -67,7 +68,8 @@ pub fn tune(
     };
     tuning.tell("as found", &found.measured, true);
     for pause in PAUSES {
-        if is_sure(&found.measured) {
+        // Who has met everybody has not waited too short a time.
+        if is_sure(&found.measured) || found.measured.timed_out == 0 {
             break;
         }
         let longer = changed(&found.set, |expression| expression.pause = pause);
@@ -100,7 +102,8 @@ pub fn tune(
 }
 
 /// Makes many runs; if too few of them fail, many more with longer pauses, and with
-/// more time for statements whose end nobody knows.
+/// more time for statements whose end nobody knows. What then takes long is made to take
+/// less.
 pub fn verify(
     set: Vec<Expression>,
     runs: usize,
@@ -123,7 +126,8 @@ pub fn verify(
     );
     let mut best = Verified::new(set, compared);
     for pause in [PAUSE].into_iter().chain(PAUSES) {
-        let longer = best.set.iter().any(|expression| expression.pause < pause);
+        let longer = best.set.iter().any(|expression| expression.pause < pause)
+            && best.compared.with.timed_out > 0;
         let change = |expression: &mut Expression| expression.pause = pause;
         if longer && !best.is_certain(enough) {
             tuning.verify_again(
@@ -145,32 +149,35 @@ pub fn verify(
             )?;
         }
     }
+    if best.is_certain(enough) {
+        economise(&mut best, &mut tuning, (runs, least), enough)?;
+    }
     Ok((best, tuning.steps))
 }
 
-struct Tuning<'a, 'l, 't> {
-    laboratory: &'a Laboratory<'l, 't>,
+pub(super) struct Tuning<'a, 'l, 't> {
+    pub(super) laboratory: &'a Laboratory<'l, 't>,
     told: &'a mut dyn FnMut(&Step),
     steps: Vec<Step>,
 }
 
 impl Tuning<'_, '_, '_> {
-    /// Tries a set, and keeps it if the failure comes more surely, or as surely
-    /// and sooner.
+    /// Tries a set, by turns with the one that there is, and keeps it if the failure
+    /// comes more surely, or as surely and sooner.
     fn attempt(
         &mut self,
         found: &mut Found,
         what: &str,
         set: Vec<Expression>,
     ) -> Result<bool, Failure> {
-        let measured = self.laboratory.native(&set, RUNS, true)?;
-        let surer = measured.probability() > found.measured.probability();
-        let quicker = measured.median_time() < found.measured.median_time();
-        let as_sure = measured.probability() >= found.measured.probability();
-        let kept = surer || (as_sure && quicker);
+        let (before, measured, ratio) = self.laboratory.by_turns(&found.set, &set, RUNS)?;
+        let surer = measured.probability() > before.probability();
+        let as_sure = measured.probability() >= before.probability();
+        let kept = surer || (as_sure && ratio < 1.0);
         self.tell(what, &measured, kept);
-        if kept {
-            *found = Found { set, measured };
+        match kept {
+            true => *found = Found { set, measured },
+            false => found.measured = before,
         }
         Ok(kept)
     }
@@ -241,7 +248,7 @@ impl Tuning<'_, '_, '_> {
         Ok(())
     }
 
-    fn tell(&mut self, what: &str, measured: &Measured, kept: bool) {
+    pub(super) fn tell(&mut self, what: &str, measured: &Measured, kept: bool) {
         let step = Step::new(what.to_string(), measured, kept);
         (self.told)(&step);
         self.steps.push(step);
@@ -253,7 +260,7 @@ fn is_sure(measured: &Measured) -> bool {
 }
 
 /// The same set with every breakpoint changed.
-fn changed(set: &[Expression], change: impl Fn(&mut Expression)) -> Vec<Expression> {
+pub(super) fn changed(set: &[Expression], change: impl Fn(&mut Expression)) -> Vec<Expression> {
     let mut set = set.to_vec();
     set.iter_mut().for_each(change);
     set

@@ -90,7 +90,8 @@ impl Verified {
         self.is_certain(enough) && self.has_patch() && self.is_quick()
     }
 
-    fn is_quick(&self) -> bool {
+    /// Whether it costs little.
+    pub fn is_quick(&self) -> bool {
         self.compared.overhead() <= LITTLE
     }
 
