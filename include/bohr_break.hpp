@@ -40,6 +40,13 @@ struct Options {
   bool one_waits = false;
 };
 
+namespace detail {
+// What makes of a third argument a condition on two states.
+template <class State, class Condition>
+using Answer = decltype(std::declval<Condition>()(std::declval<const State &>(),
+                                                  std::declval<const State &>()));
+} // namespace detail
+
 #if defined(BOHR_BREAK) && BOHR_BREAK
 
 namespace detail {
@@ -117,9 +124,7 @@ Visit side(unsigned number, const char *name, const T &object, const Options &op
 }
 
 // Threads meet whose states satisfy the condition.
-template <class State, class Condition,
-          class = decltype(std::declval<Condition>()(std::declval<const State &>(),
-                                                     std::declval<const State &>()))>
+template <class State, class Condition, class = detail::Answer<State, Condition>>
 Visit side(unsigned number, const char *name, const State &state, Condition,
            const Options &options = {}) {
   return Visit(name, number, static_cast<const void *>(&state), options,
@@ -163,29 +168,44 @@ struct [[nodiscard]] Scope {
   explicit Scope(const char *) {}
   ~Scope() {}
 };
-template <class... Any> Visit side(unsigned, const char *, const Any &...) { return {}; }
-template <class... Any> Visit crossed(unsigned, const char *, const Any &...) { return {}; }
+template <class T> Visit side(unsigned, const char *, const T &, const Options & = {}) {
+  return {};
+}
+template <class State, class Condition, class = detail::Answer<State, Condition>>
+Visit side(unsigned, const char *, const State &, Condition, const Options & = {}) {
+  return {};
+}
+template <class Held, class Wanted>
+Visit crossed(unsigned, const char *, const Held &, const Wanted &, const Options & = {}) {
+  return {};
+}
 
 #endif
 
-// Before the statement that comes first, which ends when the guard does.
-template <class... Any> Visit first(const char *name, const Any &...any) {
-  return side(0, name, any...);
-}
+// A side by its name, with options in braces if need be: `first("lost update", account,
+// {.pause = std::chrono::seconds(1)})`.
+#define BOHR_BREAK_NAMED_SIDE(called, number)                                             \
+  template <class T>                                                                      \
+  Visit called(const char *name, const T &object, const Options &options = {}) {          \
+    return side(number, name, object, options);                                           \
+  }                                                                                       \
+  template <class State, class Condition, class = detail::Answer<State, Condition>>       \
+  Visit called(const char *name, const State &state, Condition condition,                 \
+               const Options &options = {}) {                                             \
+    return side(number, name, state, condition, options);                                 \
+  }
 
-// Before the statement that comes second.
-template <class... Any> Visit second(const char *name, const Any &...any) {
-  return side(1, name, any...);
-}
+// Before the statement that comes first, which ends when the guard does, and before the
+// one that comes second.
+BOHR_BREAK_NAMED_SIDE(first, 0)
+BOHR_BREAK_NAMED_SIDE(second, 1)
 
 // Before a notification that comes too early, and before the wait that misses it;
 // the object is the condition.
-template <class... Any> Visit notifies(const char *name, const Any &...any) {
-  return side(0, name, any...);
-}
-template <class... Any> Visit waits(const char *name, const Any &...any) {
-  return side(1, name, any...);
-}
+BOHR_BREAK_NAMED_SIDE(notifies, 0)
+BOHR_BREAK_NAMED_SIDE(waits, 1)
+
+#undef BOHR_BREAK_NAMED_SIDE
 
 } // namespace bohr
 

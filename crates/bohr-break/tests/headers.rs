@@ -105,6 +105,18 @@ fn c_and_cpp_share_breakpoints() {
 }
 
 #[test]
+fn options_stand_in_braces_whether_compiled_in_or_not() {
+    let folder = Folder::new("braces");
+    for (armed, hits) in [("-DBOHR_BREAK=1", "10\n"), ("-DBOHR_BREAK=0", "0\n")] {
+        let flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", armed];
+        let program = folder.compile("clang++-22", &flags, &["braces.cpp"], "braces");
+        let output = Command::new(program).env("BOHR_BREAK", "all").output();
+        let printed = String::from_utf8(output.expect("it starts").stdout);
+        assert_eq!(printed.expect("text"), hits, "{armed}");
+    }
+}
+
+#[test]
 fn nothing_is_left_of_breakpoints_that_are_not_wanted() {
     let folder = Folder::new("nothing");
     let flags = ["-c", "-std=c11", "-O2"];
