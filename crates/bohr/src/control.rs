@@ -269,11 +269,16 @@ impl ProgramArgs {
     }
 }
 
+/// What breakpoints in a program's own sources ask for; other variables that begin
+/// like these are bohr's.
+const OF_BREAKPOINTS: [&[u8]; 3] = [b"BOHR_BREAK", b"BOHR_BREAK_PAUSE", b"BOHR_BREAK_SUMMARY"];
+
 /// The environment of this process, sorted, so that equal ones are equal.
 pub fn environment() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let is_own = |name: &[u8]| name.starts_with(b"BOHR_") && !OF_BREAKPOINTS.contains(&name);
     let mut variables: Vec<_> = std::env::vars_os()
         .map(|(name, value)| (name.into_vec(), value.into_vec()))
-        .filter(|(name, _)| !name.starts_with(b"BOHR_"))
+        .filter(|(name, _)| !is_own(name))
         .collect();
     variables.sort();
     variables
