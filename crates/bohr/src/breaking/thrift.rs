@@ -83,7 +83,7 @@ fn shorten(
     let (mut enough, mut too_short) = (longest, least);
     while enough > too_short * 2 {
         let middle = enough.as_secs_f64() * too_short.as_secs_f64();
-        let middle = Duration::from_micros((middle.sqrt() * 1e6) as u64);
+        let middle = two_digits((middle.sqrt() * 1e6) as u64);
         match is_enough(middle)? {
             None => break,
             Some(true) => enough = middle,
@@ -91,6 +91,13 @@ fn shorten(
         }
     }
     Ok(())
+}
+
+/// So many microseconds, as people would write them.
+fn two_digits(micros: u64) -> Duration {
+    let zeros = micros.max(1).ilog10().saturating_sub(1);
+    let unit = 10_u64.pow(zeros);
+    Duration::from_micros(micros / unit * unit)
 }
 
 #[cfg(test)]
@@ -119,6 +126,12 @@ mod tests {
             assert!(shortest < 2 * needed + 1, "{needed}: {tried:?}");
             assert!(tried.len() < 6, "{needed}: {tried:?}");
         }
+    }
+
+    #[test]
+    fn times_are_told_in_two_digits() {
+        let micros = |time| two_digits(time).as_micros();
+        assert_eq!([7, 42, 316, 56_233].map(micros), [7, 42, 310, 56_000]);
     }
 
     #[test]
