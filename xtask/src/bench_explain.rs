@@ -150,7 +150,7 @@ fn measure(run: &Recorded) -> Figures {
     bench::forget_peak_memory();
     let times = [
         time(|| drop(races(&run.steps))),
-        time(|| drop(lock_cycles(&run.steps, &mut |_| None))),
+        time(|| drop(lock_cycles(&run.steps, &[], &mut |_| None))),
         time(|| drop(circle(run, &failure.states))),
         time(|| drop(lifetime(run, &failure))),
         time(|| drop(unheard(run, &failure.states))),
