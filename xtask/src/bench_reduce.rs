@@ -96,6 +96,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
         match reducing.exhibit(exhibit, &exhibit.manifest.arguments.default) {
             Ok(reduced) => {
                 table::row(&reduced);
+                missed.extend(restless(&reduced));
                 all.push(reduced);
             }
             Err(error) => {
@@ -143,6 +144,7 @@ fn large(reducing: &Reducing<'_>, exhibits: &[Exhibit], papers: &Papers) -> Vec<
                 table::paper_row(&reduced, papers);
                 table::profile(&reduced);
                 missed.extend(table::misses(&reduced, papers));
+                missed.extend(restless(&reduced));
                 missed.extend(too_slow(&reduced));
             }
             Err(error) => {
@@ -152,6 +154,15 @@ fn large(reducing: &Reducing<'_>, exhibits: &[Exhibit], papers: &Papers) -> Vec<
         }
     }
     missed
+}
+
+/// Whether a result has more switches than what was found.
+fn restless(reduced: &Reduced) -> Option<String> {
+    let (before, after) = (
+        reduced.number("switches_before"),
+        reduced.number("switches_after"),
+    );
+    (after > before).then(|| format!("{}: {before:.0} switches became {after:.0}", reduced.name))
 }
 
 /// What a large execution took too much of.
