@@ -92,6 +92,12 @@ impl Signature {
 }
 
 impl FailureKind {
+    /// Whether the failure is that a run goes on for ever: none is too long to show it.
+    #[must_use]
+    pub fn is_endless(&self) -> bool {
+        matches!(self, FailureKind::Livelock | FailureKind::TimeLimit)
+    }
+
     /// A short name for people and file names.
     #[must_use]
     pub fn name(&self) -> String {

@@ -58,7 +58,7 @@ pub use buffers::buffer_owners;
 pub use error::{Malformed, SimplifyError};
 pub use laboratory::{Cost, Failing, Laboratory};
 pub use minimise::{Row, minimise};
-pub use moments::likely_moments;
+pub use moments::Likely;
 pub use order::{Chain, Chains, Execution, Order, Run};
 pub use preemption::{cost, preemptions};
 pub use rivals::has_rivals;

@@ -29,59 +29,95 @@ struct Use {
     written: bool,
 }
 
-/// Moments of a failing run, as threads and numbers of their own events before it,
-/// for whoever draws some of them to fail the same way with fewer preemptions: the
-/// likelier, the more often. Half are at the places where the run has its own, a
-/// quarter lie around those, a quarter is all there are. Threads that meet others
-/// elsewhere come to a place after another number of events, which `others` tell:
-/// good runs of the same program.
-#[must_use]
-pub fn likely_moments(failing: Execution<'_>, others: &[Execution<'_>]) -> Vec<(ThreadPath, u64)> {
-    let mut sorted = moments(failing);
-    sorted.sort_unstable();
-    let own = interrupted(failing).into_iter();
-    let own: Vec<usize> = own.filter_map(|one| next_of(&sorted, one)).collect();
-    let around: Vec<Moment> = { own.iter() }
-        .flat_map(|one| near(&sorted, *one))
-        .copied()
-        .collect();
-    let places: HashSet<PlaceNumber> = own.iter().map(|one| sorted[*one].place).collect();
-    let mut all = named(failing, &sorted);
-    let is_likely = |moment: &&Moment| places.contains(&moment.place);
-    let like = |moments: &[Moment]| {
-        moments
-            .iter()
-            .filter(is_likely)
-            .copied()
-            .collect::<Vec<_>>()
-    };
-    let mut likely = named(failing, &like(&sorted));
-    for other in others {
-        let sorted = moments(*other);
-        all.extend(named(*other, &sorted));
-        likely.extend(named(*other, &like(&sorted)));
-    }
-    for list in [&mut all, &mut likely] {
-        list.sort_unstable();
-        list.dedup();
-    }
-    let count = all.len();
-    let around = named(failing, &around);
-    let often = |list: Vec<(ThreadPath, u64)>, times: usize| {
-        let most = times * list.len().min(1);
-        list.into_iter().cycle().take(most).collect::<Vec<_>>()
-    };
-    all.extend(often(around, count));
-    all.extend(often(likely, 2 * count));
-    all
+/// A thread, by its place among those that are named, and how many of its own events
+/// it has executed.
+pub type Numbered = (u32, u64);
+
+/// Moments of a failing run, for whoever draws some of them to fail the same way with
+/// fewer preemptions. Three lists, the likelier the shorter; any may be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Likely {
+    /// Whose they are.
+    pub threads: Vec<ThreadPath>,
+    /// At the places where the run has its own.
+    pub like: Vec<Numbered>,
+    /// Around those.
+    pub around: Vec<Numbered>,
+    /// All there are.
+    pub all: Vec<Numbered>,
 }
 
-fn named(execution: Execution<'_>, moments: &[Moment]) -> Vec<(ThreadPath, u64)> {
-    let path = |moment: &Moment| {
-        let path = execution.threads.get(moment.thread.position())?;
-        Some((path.clone(), moment.events))
-    };
-    moments.iter().filter_map(path).collect()
+impl Likely {
+    /// Threads that meet others elsewhere come to a place after another number of
+    /// events, which `others` tell: good runs of the same program.
+    #[must_use]
+    pub fn of(failing: Execution<'_>, others: &[Execution<'_>]) -> Likely {
+        let mut sorted = moments(failing);
+        sorted.sort_unstable();
+        let own = interrupted(failing).into_iter();
+        let own: Vec<usize> = own.filter_map(|one| next_of(&sorted, one)).collect();
+        let places: HashSet<PlaceNumber> = own.iter().map(|one| sorted[*one].place).collect();
+        let mut names = Names::default();
+        let mut likely = Likely::default();
+        let around = own.iter().flat_map(|one| near(&sorted, *one));
+        likely.around.extend(names.numbered(failing, around));
+        likely.add(failing, &sorted, &places, &mut names);
+        for other in others {
+            likely.add(*other, &moments(*other), &places, &mut names);
+        }
+        for list in [&mut likely.all, &mut likely.like] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        likely.threads = names.paths;
+        likely
+    }
+
+    /// With those of one execution; those at these places are likely.
+    fn add(
+        &mut self,
+        execution: Execution<'_>,
+        moments: &[Moment],
+        places: &HashSet<PlaceNumber>,
+        names: &mut Names,
+    ) {
+        self.all.extend(names.numbered(execution, moments));
+        let like = { moments.iter() }.filter(|moment| places.contains(&moment.place));
+        self.like.extend(names.numbered(execution, like));
+    }
+}
+
+/// Paths of threads of several executions, and their numbers.
+#[derive(Default)]
+struct Names {
+    paths: Vec<ThreadPath>,
+    numbers: HashMap<ThreadPath, u32>,
+}
+
+impl Names {
+    fn numbered<'m>(
+        &mut self,
+        execution: Execution<'_>,
+        moments: impl IntoIterator<Item = &'m Moment>,
+    ) -> Vec<Numbered> {
+        let own = execution.threads.iter().map(|path| self.number(path));
+        let own: Vec<u32> = own.collect();
+        let number = |moment: &Moment| {
+            let thread = own.get(moment.thread.position())?;
+            Some((*thread, moment.events))
+        };
+        moments.into_iter().filter_map(number).collect()
+    }
+
+    fn number(&mut self, path: &ThreadPath) -> u32 {
+        if let Some(number) = self.numbers.get(path) {
+            return *number;
+        }
+        let number = self.paths.len() as u32;
+        self.paths.push(path.clone());
+        self.numbers.insert(path.clone(), number);
+        number
+    }
 }
 
 /// The first moment of a thread from a number of its events on.
@@ -174,8 +210,8 @@ mod tests {
         vec![
             at(1, step(0, Write, 0x10)),
             at(9, step(0, Write, 0x10)),
-            at(2, step(0, Write, 0x20)),
             at(7, step(0, Read, 0x20)),
+            at(2, step(0, Write, 0x20)),
             at(4, step(1, Read, 0x20)),
         ]
     }
@@ -210,13 +246,13 @@ mod tests {
             threads: &threads,
             ..Execution::of(&other)
         };
-        let likely = likely_moments(execution, &[other]);
-        let times = |thread: usize, events: u64| {
-            let wanted = (threads[thread].clone(), events);
-            likely.iter().filter(|one| **one == wanted).count()
-        };
-        assert!(times(1, 3) > times(1, 0), "its own: {likely:?}");
-        assert!(times(0, 3) > times(0, 1), "its own: {likely:?}");
-        assert!(times(0, 3) > 1 && times(0, 2) == 1, "{likely:?}");
+        let likely = Likely::of(execution, &[other]);
+        assert_eq!(likely.threads, threads);
+        // Thread 0 comes by the place of its own after two events, too, elsewhere.
+        assert_eq!(likely.all, [(0, 1), (0, 2), (0, 3), (1, 0), (1, 3)]);
+        assert_eq!(likely.like, [(0, 2), (0, 3), (1, 3)]);
+        let mut around = likely.around;
+        around.sort_unstable();
+        assert_eq!(around, [(0, 1), (0, 3), (1, 0), (1, 3)]);
     }
 }

@@ -67,7 +67,7 @@ pub use random::Random;
 pub use replay::{Fidelity, Followed};
 pub use report::read as read_report;
 pub use roster::{Cause, Roster};
-pub use seldom::Moment;
+pub use seldom::{Moment, Moments};
 pub use strategy::{Decision, Divergence, Grant, Pending, Position, Stop, Strategy, Used, View};
 pub use surw::Profile;
 pub use systematic::{Branch, Turn};

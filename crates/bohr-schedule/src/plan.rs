@@ -14,7 +14,7 @@ use crate::{
     replay::{Fidelity, Replay},
     report,
     restricted::Restricted,
-    seldom::{Moment, Seldom},
+    seldom::{Moments, Seldom},
     sequential::Sequential,
     slices::Slices,
     surw::{Profile, SelectivelyUniform},
@@ -63,8 +63,8 @@ pub enum Rule {
     Seldom {
         /// At how many.
         preemptions: u32,
-        /// The moments to draw from; one that comes twice is twice as likely.
-        moments: Vec<Moment>,
+        /// The moments to draw from.
+        moments: Moments,
     },
     /// Nobody is preempted, but here.
     Preempting {
@@ -256,6 +256,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Moment;
     use crate::machine::{Outcome, long_wait, lost_update, run};
     use alloc::vec;
     use bohr_event::ThreadPath;
@@ -280,10 +281,16 @@ mod tests {
             Rule::Slices { mean: 3 },
             Rule::Seldom {
                 preemptions: 1,
-                moments: vec![Moment {
-                    thread: ThreadPath::MAIN.child(1),
-                    events: 1,
-                }],
+                moments: Moments {
+                    threads: vec![ThreadPath::MAIN.child(1)],
+                    lists: vec![(
+                        1,
+                        vec![Moment {
+                            thread: 0,
+                            events: 1,
+                        }],
+                    )],
+                },
             },
             Rule::Preempting {
                 points: Vec::new(),

@@ -18,20 +18,52 @@ use bohr_event::{ChoiceKind, ThreadIndex, ThreadPath};
 use serde::{Deserialize, Serialize};
 
 /// Before the event of a thread that has so many of its own before it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Moment {
-    /// Whose.
-    pub thread: ThreadPath,
+    /// Whose, by its place among those that are named.
+    pub thread: u32,
     /// How many events it has executed.
     pub events: u64,
+}
+
+/// Moments to draw from. Long runs have many, and each batch of runs is told of them:
+/// a thread is named once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moments {
+    /// Whose they are.
+    pub threads: Vec<ThreadPath>,
+    /// Lists of them, and the weight of each.
+    pub lists: Vec<(u32, Vec<Moment>)>,
+}
+
+impl Moments {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lists.iter().all(|(_, list)| list.is_empty())
+    }
+
+    /// One of them: a list by its weight, and any in that.
+    fn draw(&self, random: &mut Random) -> Option<Moment> {
+        let lists = self.lists.iter().filter(|(_, list)| !list.is_empty());
+        let all: u64 = lists.clone().map(|(weight, _)| u64::from(*weight)).sum();
+        let mut drawn = random.below(all.max(1));
+        for (weight, list) in lists {
+            match drawn.checked_sub(u64::from(*weight)) {
+                None => return random.pick(list),
+                Some(rest) => drawn = rest,
+            }
+        }
+        None
+    }
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Seldom<'a> {
     random: Random,
-    /// The moments that were drawn.
-    drawn: Vec<&'a Moment>,
+    /// The moments that were drawn, and whose they are.
+    drawn: Vec<(&'a ThreadPath, u64)>,
     threads: Vec<Progress>,
     /// Events of the last thread in a row.
     in_a_row: u64,
@@ -48,11 +80,11 @@ struct Progress {
 impl<'a> Seldom<'a> {
     /// Interrupts somebody at so many of the moments, at most.
     #[must_use]
-    pub fn new(seed: u64, preemptions: u32, moments: &'a [Moment]) -> Seldom<'a> {
+    pub fn new(seed: u64, preemptions: u32, moments: &'a Moments) -> Seldom<'a> {
         let mut random = Random::new(seed);
         let draw = |_| {
-            let drawn = random.below(moments.len().max(1) as u64);
-            moments.get(drawn as usize)
+            let moment = moments.draw(&mut random)?;
+            Some((moments.threads.get(moment.thread as usize)?, moment.events))
         };
         let drawn = (0..preemptions).filter_map(draw).collect();
         Seldom {
@@ -116,8 +148,8 @@ impl Strategy for Seldom<'_> {
     fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
         let needed = self.threads.len().max(thread.position() + 1);
         self.threads.resize(needed, Progress::default());
-        let own = self.drawn.iter().filter(|moment| moment.thread == *path);
-        let mut interruptions: Vec<u64> = own.map(|moment| moment.events).collect();
+        let own = self.drawn.iter().filter(|(thread, _)| *thread == path);
+        let mut interruptions: Vec<u64> = own.map(|(_, events)| *events).collect();
         interruptions.sort_unstable_by(|a, b| b.cmp(a));
         interruptions.dedup();
         self.threads[thread.position()] = Progress {
@@ -149,14 +181,18 @@ mod tests {
     use crate::machine::{Outcome, crossed_locks, lost_update, path, run};
     use alloc::vec;
 
-    fn moment(thread: u32, events: u64) -> Moment {
-        let thread = path(ThreadIndex(thread));
-        Moment { thread, events }
+    /// Of threads by their numbers, all as likely.
+    fn moments(list: &[(u32, u64)]) -> Moments {
+        let moment = |&(thread, events)| Moment { thread, events };
+        Moments {
+            threads: (0..3).map(|number| path(ThreadIndex(number))).collect(),
+            lists: vec![(1, list.iter().map(moment).collect())],
+        }
     }
 
     #[test]
     fn without_preemptions_nothing_is_lost_whoever_comes_first() {
-        let moments = [moment(1, 1), moment(2, 1)];
+        let moments = moments(&[(1, 1), (2, 1)]);
         for seed in 0..50 {
             for program in [lost_update(), crossed_locks()] {
                 let outcome = run(&program, &mut Seldom::new(seed, 0, &moments)).outcome;
@@ -169,7 +205,7 @@ mod tests {
     fn one_moment_is_enough_for_a_lost_update() {
         let program = lost_update();
         // Thread 1 has started and read what it will write back.
-        let moments = vec![moment(1, 2)];
+        let moments = moments(&[(1, 2)]);
         let mut failures = 0;
         for seed in 0..50 {
             let run = run(&program, &mut Seldom::new(seed, 1, &moments));
@@ -178,5 +214,20 @@ mod tests {
             assert!(segments <= 5, "somebody else was interrupted: {segments}");
         }
         assert!(failures > 10, "{failures} of 50");
+    }
+
+    #[test]
+    fn lists_are_drawn_from_by_their_weights() {
+        let list = |events: u64, length: usize| vec![Moment { thread: 0, events }; length];
+        let moments = Moments {
+            threads: vec![path(ThreadIndex(0))],
+            lists: vec![(1, list(1, 100)), (7, Vec::new()), (3, list(2, 1))],
+        };
+        let mut random = Random::new(1);
+        let drawn = (0..1000).filter_map(|_| moments.draw(&mut random));
+        let (few, many): (Vec<Moment>, Vec<Moment>) = drawn.partition(|one| one.events == 1);
+        assert_eq!(few.len() + many.len(), 1000);
+        assert!((200..300).contains(&few.len()), "{}", few.len());
+        assert_eq!(Moments::default().draw(&mut random), None);
     }
 }

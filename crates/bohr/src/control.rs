@@ -19,7 +19,7 @@ pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt, stages};
 pub use races::{describe_lock_cycles, describe_races, describe_unwatched};
-pub use relevance::{Unknown, relevant};
+pub use relevance::{Unknown, relevant, relevant_by};
 pub use schedule::ScheduleArgs;
 pub use text::{describe_bug, describe_verdict, note_missing_lines};
 

@@ -1,6 +1,7 @@
 //! `bohr reduce`: the same failure with only the threads and iterations that it
 //! needs.
 
+mod analyses;
 mod budget;
 mod calls;
 mod crew;
@@ -9,6 +10,7 @@ mod error;
 mod examiner;
 mod input;
 mod lines;
+mod observation;
 mod report;
 mod size;
 mod stores;
@@ -17,6 +19,7 @@ mod workshop;
 
 use crate::control::{BugArgs, duration, environment, interruption, load_bug, stages};
 use crate::outcome::{Failure, Outcome};
+use analyses::Analyses;
 use bohr_event::control::Omissions;
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Subject, Trials};
@@ -31,6 +34,7 @@ use input::{Source, shrink};
 use lines::Lines;
 use report::{Ended, Report};
 use serde_json::json;
+use std::cell::OnceCell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -127,9 +131,18 @@ pub fn run(args: &Args) -> Outcome {
             &bug,
         ))
     };
-    let crew = Crew::new(&start, args.jobs.map_or_else(processors, usize::from))?;
+    let mut crew = Crew::new(&start, args.jobs.map_or_else(processors, usize::from))?;
     watch.ended("start");
-    let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar, &mut watch)?;
+    let program = crew
+        .first_examiner()
+        .trials
+        .atlas()
+        .models()
+        .first()
+        .cloned();
+    let sharing = OnceCell::new();
+    let analyses = Analyses::new(program.as_deref(), &sharing);
+    let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar, &analyses, &mut watch)?;
     workshop.group(&args.rcb)?;
     if input.is_some() || args.output.is_some() && !args.resume {
         // A place that cannot be written to is found out now, and a smaller input stays.
@@ -155,6 +168,7 @@ pub fn run(args: &Args) -> Outcome {
     workshop.insist_on_the_result()?;
     watch.ended("verification");
     let after = workshop.after()?;
+    let least_run = workshop.least_run()?;
     watch.ended("timed_replays");
     let mut report = Report {
         before: workshop.before(),
@@ -173,6 +187,7 @@ pub fn run(args: &Args) -> Outcome {
         ended,
         cut: workshop.cut().clone(),
         runs: workshop.runs(),
+        least_run,
         elsewhere: watch.as_json(),
     };
     watch.ended("report");

@@ -7,7 +7,8 @@ mod patience;
 mod report;
 mod values;
 
-pub use bench::{Bench, loosely, moments};
+use bench::FEW_SAMPLES;
+pub use bench::{Bench, LEAPS, loosely, moments};
 
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};
@@ -301,8 +302,11 @@ impl<'w, 't> Work<'w, 't> {
         let go_on = until(started + time);
         let mut bench = Bench::new(self.trials, self.bug.seed, &go_on, bar, keeper.as_mut());
         bench.ends_at(started + time);
+        if !self.bug.signature.kind.is_endless() {
+            bench.short_of(self.recorded.steps.len() as u64);
+        }
         let begins_elsewhere = self.best.schedule != self.found.schedule;
-        bench.leap(&mut self.best)?;
+        bench.leap(&mut self.best, FEW_SAMPLES)?;
         dynamic::improve(&mut self.best, &mut bench)?;
         // Small programs are searched through at once; for others, chance is the
         // better guide, and half of the time is for the proof.

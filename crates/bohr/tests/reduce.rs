@@ -118,6 +118,26 @@ fn what_is_reduced_can_be_simplified_and_explained() {
     }
 }
 
+/// A run with fewer events may take more switches than the one that was found; nobody
+/// would call that reduced.
+#[test]
+fn what_is_reduced_has_no_more_switches() {
+    let folder = Folder::empty();
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../museum/log-rotation/main.c"
+    );
+    let words = ["cc", "-g", "-O2", "-pthread", source, "-o", "program"];
+    folder.bohr(&words).expect(0);
+    let words = ["hunt", "--", "./program", "2", "16"];
+    folder.bohr(&words).expect(1);
+    let report = reduce(&folder, &[]);
+    let number = |name: &str| report[name].as_u64().unwrap();
+    assert!(number("events_after") < number("events_before"), "{report}");
+    let (before, after) = (number("switches_before"), number("switches_after"));
+    assert!(after <= before, "{before} switches became {after}");
+}
+
 #[test]
 fn a_program_without_gates_is_left_as_it_is() {
     let folder = Folder::with("lost_update", &[]);

@@ -21,23 +21,32 @@ pub enum Unknown {
 /// The slice of a run backward from its failure.
 pub fn relevant(run: &Recorded, atlas: &Atlas, signature: &Signature) -> Result<Relevant, Unknown> {
     let program: &Program = atlas.models().first().ok_or(Unknown::NoModel)?;
+    let sharing = Sharing::of(program);
+    let influences = Influences::new(program, &sharing);
+    relevant_by(&influences, program, run, atlas, signature)
+}
+
+/// The same for whoever asks more than once: what is known of the program's sites is
+/// worked out when it is first needed.
+pub fn relevant_by(
+    influences: &Influences<'_>,
+    program: &Program,
+    run: &Recorded,
+    atlas: &Atlas,
+    signature: &Signature,
+) -> Result<Relevant, Unknown> {
     let is_elsewhere = |place: PlaceNumber| {
         let known = atlas.site(place);
         known.is_some_and(|(model, _)| model.identity != program.identity)
     };
-    if run
-        .steps
-        .iter()
-        .any(|step| is_elsewhere(step.operation.place))
-    {
+    let mut steps = run.steps.iter();
+    if steps.any(|step| is_elsewhere(step.operation.place)) {
         return Err(Unknown::Libraries);
     }
     let site = |place: PlaceNumber| {
         let (model, site) = atlas.site(place)?;
         (model.identity == program.identity).then_some(site)
     };
-    let sharing = Sharing::of(program);
-    let influences = Influences::new(program, &sharing);
     let trace = Trace {
         execution: Execution::recorded(run),
         site: &site,

@@ -1,5 +1,6 @@
 //! What runs cost, and how many of them a candidate is worth.
 
+use crate::simplify::LEAPS;
 use bohr_event::control::Recorded;
 use bohr_reduce::reduction::{Candidates, Length};
 
@@ -10,6 +11,10 @@ const CHANCES: u64 = 24;
 const CHANCES_OF_THREADS: u64 = 96;
 const CHANCES_OF_SHORT_RUNS: u64 = 48;
 const CHANCE_COST: u64 = 2_000_000;
+
+/// Runs with no preemption, one and two that are worth a schedule which people can
+/// follow. The more there are, the more ways to choose their moments.
+const SAMPLES: [u64; LEAPS] = [64, 128, 256];
 
 /// The creation of a thread, in events.
 const THREAD_COST: u64 = 50;
@@ -23,6 +28,11 @@ pub fn chances(best: &Recorded, candidates: &Candidates<'_>) -> u64 {
         Length::About(events) => (events, CHANCES_OF_SHORT_RUNS),
     };
     most.min(CHANCE_COST / (cost.max(1) * candidates.count.max(1) as u64))
+}
+
+/// How many runs with hardly any preemption are tried where a run fails with many.
+pub fn samples(best: &Recorded) -> [u64; LEAPS] {
+    SAMPLES.map(|samples| samples.min(CHANCE_COST / cost(best).max(1)))
 }
 
 /// What a run costs, in events.

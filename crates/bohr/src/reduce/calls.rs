@@ -13,7 +13,6 @@ use std::rc::Rc;
 
 /// The calls of a program that can be left out.
 pub struct Calls<'a> {
-    atlas: &'a Atlas,
     program: Option<&'a Program>,
     calls: Vec<SkippableCall>,
     graph: CallGraph,
@@ -24,10 +23,8 @@ pub struct Calls<'a> {
 pub type Callees = Rc<HashSet<FunctionNumber>>;
 
 impl<'a> Calls<'a> {
-    pub fn of(atlas: &'a Atlas) -> Calls<'a> {
-        let program = atlas.models().first().map(|model| &**model);
+    pub fn of(program: Option<&'a Program>) -> Calls<'a> {
         Calls {
-            atlas,
             program,
             calls: program.map(skippable_calls).unwrap_or_default(),
             graph: program.map_or_else(CallGraph::default, |program| CallGraph::new(program, None)),
@@ -57,8 +54,8 @@ impl<'a> Calls<'a> {
     }
 
     /// Whether an event can be one of these functions.
-    pub fn have(&self, callees: &Callees, place: PlaceNumber) -> bool {
-        let site = self.atlas.site(place);
+    pub fn have(atlas: &Atlas, callees: &Callees, place: PlaceNumber) -> bool {
+        let site = atlas.site(place);
         let function = site.map(|(model, site)| model.sites[site].function);
         function.is_some_and(|function| callees.contains(&function))
     }

@@ -20,6 +20,8 @@ pub struct Criterion {
     pub ends_well: bool,
     /// Who waits for whose end in good runs.
     pub joins: BTreeSet<Join>,
+    /// Events of the longest run that was looked at, good or failing.
+    pub longest: u64,
 }
 
 /// A thread, and one for whose end it waits.
@@ -38,6 +40,8 @@ pub struct Refusals {
     pub unjoined: u64,
     /// Some replay does not show the failure.
     pub unsteady: u64,
+    /// The failing run has more switches than the one that was found.
+    pub restless: u64,
 }
 
 impl AddAssign for Refusals {
@@ -47,6 +51,7 @@ impl AddAssign for Refusals {
         self.unevaluated += other.unevaluated;
         self.unjoined += other.unjoined;
         self.unsteady += other.unsteady;
+        self.restless += other.restless;
     }
 }
 
@@ -120,9 +125,8 @@ pub fn who_joins(run: &Recorded) -> BTreeSet<Join> {
 /// Whether a run was ended since it took too long, or too many events: it has not
 /// failed, as far as anybody can tell.
 pub fn is_cut_off(observed: &Observed) -> bool {
-    let kind = observed.failure.as_ref().map(|failure| &failure.kind);
-    let ended = matches!(kind, Some(FailureKind::TimeLimit | FailureKind::Livelock));
-    ended && !observed.same
+    let mut failure = observed.failure.iter();
+    failure.any(|failure| failure.kind.is_endless()) && !observed.same
 }
 
 /// The places that a run comes by.

@@ -8,17 +8,14 @@
 use super::criterion::{
     Criterion, Evaluation, Failed, Refusals, is_cut_off, predicate, visited, who_joins,
 };
+use super::observation::{blocks, is_left_out, is_the_only_one};
 use crate::simplify::{loosely, moments};
 use bohr_event::abi::STORE_GATE;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses, Passes, Recorded};
-use bohr_event::{FailureKind, PlaceNumber, Schedule, Signature};
+use bohr_event::{PlaceNumber, Schedule, Signature};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials, is_written};
-use bohr_reduce::reduction::{
-    Block, Cut, Length, Turns, is_serial, joins, pinned, pinned_calls, project, stores,
-    usual_length,
-};
-use bohr_reduce::{Execution, has_rivals};
+use bohr_reduce::reduction::{Block, Cut, Length, Turns, is_serial, project, stores};
 use bohr_schedule::{Plan, Rule};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -66,6 +63,24 @@ pub struct Base {
     /// Calls that can be left out are among them, and stores once some are.
     pub blocks: Vec<Block>,
     pub turns: Turns,
+    /// Events of the longest run without what is left out that was looked at, good or
+    /// failing; 0 if none was but this.
+    pub longest: u64,
+}
+
+/// What following the best run's schedule has come to.
+enum Followed {
+    Run(Box<Base>),
+    /// Of a long run.
+    Schedule(Schedule<PlaceNumber>),
+}
+
+/// What condition II has seen.
+struct GoodRun {
+    /// Events of the longest run.
+    events: u64,
+    /// The first, whether it failed somewhere or not.
+    first: Observed,
 }
 
 /// A program that stands ready for questions.
@@ -83,7 +98,7 @@ impl<'t> Examiner<'t> {
         Examiner {
             trials,
             seed: bug.seed,
-            endless: bug.signature.kind == FailureKind::Livelock,
+            endless: bug.signature.kind.is_endless(),
             refusals: Refusals::default(),
         }
     }
@@ -91,50 +106,74 @@ impl<'t> Examiner<'t> {
     /// The failing run without what is left out, if that is redundant.
     pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         self.leave_out(&question.cut.without);
-        let Some(run) = self.still_fails(question)? else {
+        let followed = self.followed(question)?;
+        if followed.is_none() && number_of_chances(question) == 0 {
+            self.refusals.lost += 1;
+            return Ok(None);
+        }
+        // One run tells that hundreds need not be made.
+        let Some(good) = self.is_about_interleaving(question)? else {
+            return Ok(None);
+        };
+        let found = match followed {
+            Some(Followed::Run(run)) => Some(*run),
+            Some(Followed::Schedule(schedule)) => {
+                self.observed(&question.cut, &Plan::replay(schedule), self.seed)?
+            }
+            None => self.fails_by_chance(question, &good.first)?,
+        };
+        let Some(run) = found else {
             self.refusals.lost += 1;
             return Ok(None);
         };
-        if !self.is_about_interleaving(question)? {
-            return Ok(None);
-        }
         let steady = !question.surely || self.replays_always(&question.cut, &run.run.schedule)?;
         self.refusals.unsteady += u64::from(!steady);
-        Ok(steady.then_some(run))
+        let longest = good.events;
+        Ok(steady.then_some(Base { longest, ..run }))
     }
 
-    /// Condition I, by the schedule of the best run so far or by other ones.
-    fn still_fails(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
-        if !matches!(question.length, Length::About(_)) {
-            let Base {
-                run,
-                blocks,
-                without,
-                ..
-            } = question.base;
-            let Some(followed) = project(run, blocks, without, &question.cut) else {
-                return Ok(None);
-            };
-            if let Some(run) = self.fails(&loosely(followed), self.seed, question)? {
-                return Ok(Some(run));
-            }
-        }
-        if number_of_chances(question) == 0 {
+    /// Condition I, by the schedule of the best run so far. Of long runs whether it
+    /// holds is all that is asked yet: to write them down takes far longer.
+    fn followed(&mut self, question: &Question<'_>) -> Result<Option<Followed>, ExploreError> {
+        if matches!(question.length, Length::About(_)) {
             return Ok(None);
         }
-        self.end_after(most_events(question));
-        let good = self.trials.observe(&Plan::new(Rule::Sequential), self.seed);
-        self.trials.end_after(u64::MAX);
-        let good = good?;
-        if is_the_only_one(&good) {
+        let Base {
+            run,
+            blocks,
+            without,
+            ..
+        } = question.base;
+        let Some(followed) = project(run, blocks, without, &question.cut) else {
+            return Ok(None);
+        };
+        let plan = loosely(followed);
+        if most_events(question) <= LONG {
+            let run = self.fails(&plan, self.seed, question)?;
+            return Ok(run.map(|run| Followed::Run(Box::new(run))));
+        }
+        let schedule = self.verdict(&plan, self.seed, question)?;
+        Ok(schedule.map(Followed::Schedule))
+    }
+
+    /// Condition I, by other schedules: those with few switches first, since who has
+    /// many has to be made calmer. `good` is a run of threads one after the other.
+    fn fails_by_chance(
+        &mut self,
+        question: &Question<'_>,
+        good: &Observed,
+    ) -> Result<Option<Base>, ExploreError> {
+        if is_the_only_one(good) {
             return Ok(None);
         }
-        for (plan, seeds) in chances(question) {
-            if let Some(run) = self.seek(&plan, seeds, question)? {
-                return Ok(Some(run));
-            }
+        let [few, many] = chances(question);
+        if let Some(run) = self.seek(&few.0, few.1, question)? {
+            return Ok(Some(run));
         }
-        self.seldom(question, &good)
+        if let Some(run) = self.seldom(question, good)? {
+            return Ok(Some(run));
+        }
+        self.seek(&many.0, many.1, question)
     }
 
     /// The same by chance: a plan with so many seeds, in one go.
@@ -170,7 +209,7 @@ impl<'t> Examiner<'t> {
         let moments = match (question.length, &good.run) {
             // Of the best run's moments, hardly any would come.
             (Length::About(_), Some(good)) => moments(good, &[]),
-            _ => moments(&question.base.run, good.run.as_slice()),
+            _ => moments(&question.base.run, &good.run),
         };
         for preemptions in FEW {
             let moments = moments.clone();
@@ -196,7 +235,7 @@ impl<'t> Examiner<'t> {
     /// What is left out of the runs to come. Gates are counted in all of them,
     /// whether anybody looks at that or not: what a run does before it creates its
     /// first thread is done once for all that leave out the same and count the same.
-    fn leave_out(&mut self, omissions: &Omissions) {
+    pub fn leave_out(&mut self, omissions: &Omissions) {
         self.trials.leave_out(Omissions {
             count: true,
             ..omissions.clone()
@@ -213,27 +252,32 @@ impl<'t> Examiner<'t> {
         question: &Question<'_>,
     ) -> Result<Option<Base>, ExploreError> {
         let most = most_events(question);
+        if most > LONG {
+            return match self.verdict(plan, seed, question)? {
+                Some(schedule) => self.observed(&question.cut, &Plan::replay(schedule), self.seed),
+                None => Ok(None),
+            };
+        }
         self.end_after(most);
-        let base = match most <= LONG {
-            true => self.observed(&question.cut, plan, seed),
-            false => self.long(&question.cut, plan, seed, most),
-        };
+        let base = self.observed(&question.cut, plan, seed);
         self.trials.end_after(u64::MAX);
         Ok(base?.filter(|base| base.run.steps.len() as u64 <= most))
     }
 
-    fn long(
+    /// The schedule of a plan's run, if it shows the failure and is not too long.
+    fn verdict(
         &mut self,
-        cut: &Cut,
         plan: &Plan,
         seed: u64,
-        most: u64,
-    ) -> Result<Option<Base>, ExploreError> {
-        let trial = self.trials.run(plan, seed)?;
-        if !trial.same || trial.schedule.events() > most {
-            return Ok(None);
-        }
-        self.observed(cut, &Plan::replay(trial.schedule), self.seed)
+        question: &Question<'_>,
+    ) -> Result<Option<Schedule<PlaceNumber>>, ExploreError> {
+        let most = most_events(question);
+        self.end_after(most);
+        let trial = self.trials.run(plan, seed);
+        self.trials.end_after(u64::MAX);
+        let trial = trial?;
+        let is_it = trial.same && trial.schedule.events() <= most;
+        Ok(is_it.then_some(trial.schedule))
     }
 
     /// The run of a schedule, if it shows the failure and leaves out what it should.
@@ -271,6 +315,7 @@ impl<'t> Examiner<'t> {
             without,
             blocks,
             turns,
+            longest: 0,
         }))
     }
 
@@ -335,27 +380,68 @@ impl<'t> Examiner<'t> {
 
     /// Condition II. The run may fail in another way, where what is left out is
     /// missed: only what failed before has to be evaluated and good.
-    fn is_about_interleaving(&mut self, question: &Question<'_>) -> Result<bool, ExploreError> {
+    fn is_about_interleaving(
+        &mut self,
+        question: &Question<'_>,
+    ) -> Result<Option<GoodRun>, ExploreError> {
         let criterion = question.criterion;
+        let before = question.base.longest;
         if criterion.sequential {
-            return Ok(true);
+            let first = match number_of_chances(question) {
+                0 => Observed::default(),
+                _ => self.within(&Plan::new(Rule::Sequential), most_events(question))?,
+            };
+            let events = before;
+            return Ok(Some(GoodRun { events, first }));
         }
+        // What is left out may be what ends a loop.
+        let most = GROWTH.saturating_mul(before);
+        let mut first = None;
+        let mut events = 0;
         for rule in [Rule::Sequential, Rule::Backward] {
-            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
+            let plan = Plan::new(rule);
+            if before > LONG && self.shows_it(&plan, most)? {
+                self.refusals.sequential += 1;
+                return Ok(None);
+            }
+            let observed = self.within(&plan, most)?;
             if !criterion.is_joined(&observed, &question.cut.without) {
                 self.refusals.unjoined += 1;
-                return Ok(false);
+                return Ok(None);
             }
+            let made = observed.run.as_ref().map(|run| run.steps.len() as u64);
+            events = events.max(made.unwrap_or(before));
             let good = match criterion.judge(&observed) {
                 Evaluation::Good => self.is_good_around(&question.cut, &observed)?,
                 Evaluation::Bad => false,
-                Evaluation::None => continue,
+                Evaluation::None => {
+                    first = first.or(Some(observed));
+                    continue;
+                }
             };
             self.refusals.sequential += u64::from(!good);
-            return Ok(good);
+            let first = first.unwrap_or(observed);
+            return Ok(good.then_some(GoodRun { events, first }));
         }
         self.refusals.unevaluated += 1;
-        Ok(false)
+        Ok(None)
+    }
+
+    /// Whether a plan's run shows the failure: of a long one that is told far sooner
+    /// than what happens in it.
+    fn shows_it(&mut self, plan: &Plan, most: u64) -> Result<bool, ExploreError> {
+        self.end_after(most);
+        let trial = self.trials.run(plan, self.seed);
+        self.trials.end_after(u64::MAX);
+        Ok(trial?.same)
+    }
+
+    /// What a plan's run does, unless it has more events than so many.
+    fn within(&mut self, plan: &Plan, most: u64) -> Result<Observed, ExploreError> {
+        self.end_after(most);
+        let observed = self.trials.observe(plan, self.seed);
+        self.trials.end_after(u64::MAX);
+        observed
     }
 
     /// Whether a good run of threads one after the other stays good with the
@@ -400,6 +486,7 @@ impl<'t> Examiner<'t> {
     ) -> Result<Criterion, ExploreError> {
         let mut evaluated = Vec::new();
         let mut joined = BTreeSet::new();
+        let mut longest = failing.run.steps.len() as u64;
         for (rule, without) in [
             (Rule::Sequential, no_further(failing)),
             (Rule::Sequential, Omissions::default()),
@@ -418,6 +505,8 @@ impl<'t> Examiner<'t> {
                 });
             }
             joined.extend(observed.run.iter().flat_map(who_joins));
+            let events = observed.run.as_ref().map(|run| run.steps.len() as u64);
+            longest = longest.max(events.unwrap_or(u64::MAX));
             // A good run may be too long to be kept; its end is all that it tells.
             let visited = observed.run.as_ref().map(visited).unwrap_or_default();
             evaluated = self.predicate(failing, signature, &visited);
@@ -430,6 +519,7 @@ impl<'t> Examiner<'t> {
             ends_well: evaluated.is_empty(),
             evaluated,
             joins: joined,
+            longest,
         })
     }
 
@@ -452,13 +542,6 @@ impl<'t> Examiner<'t> {
         };
         predicate(&failed, good)
     }
-}
-
-/// Whether a run that went well is all that its threads can do: nothing in it could
-/// come in another order.
-fn is_the_only_one(good: &Observed) -> bool {
-    let run = good.run.as_ref().filter(|_| !good.failed);
-    run.is_some_and(|run| !has_rivals(Execution::recorded(run)))
 }
 
 /// All passes that a long failing run has not made; nothing for a short one.
@@ -508,47 +591,4 @@ fn chances(question: &Question<'_>) -> [(Plan, u64); 2] {
     };
     let seeds = number_of_chances(question).div_ceil(2);
     [Rule::Pct { depth: 3, length }, Rule::Random].map(|rule| (Plan::new(rule), seeds))
-}
-
-fn blocks(passes: &[Passes], run: &Recorded, turns: &Turns, omissions: &Omissions) -> Vec<Block> {
-    let block = |passes: &Passes| {
-        let is_call = passes.gate.is_call();
-        let mut block = Block {
-            gate: passes.gate,
-            thread: run.threads.get(passes.thread.position())?.clone(),
-            passes: passes.count,
-            first_child: passes.first_child,
-            // Whom a thread creates between two calls, no call creates.
-            children: if is_call { 0 } else { passes.children },
-            length: usual_length(run, turns, &passes.starts, passes.thread),
-            starts: passes.starts.clone(),
-            pinned: Vec::new(),
-            joins: false,
-        };
-        block.pinned = match is_call {
-            true => pinned_calls(run, turns, &block),
-            false => pinned(run, turns, &block, omissions),
-        };
-        block.joins = !is_call && joins(run, turns, &block);
-        Some(block)
-    };
-    let passes = passes.iter().filter(|passes| !passes.gate.is_store());
-    passes.filter_map(block).collect()
-}
-
-/// Whether all that was to be left out was: not every body has a gate, and a store to
-/// its thread's own stack stays.
-fn is_left_out(omissions: &Omissions, observed: &Observed) -> bool {
-    let threads = observed.run.as_ref().map_or(&[][..], |run| &run.threads);
-    let wanted = omissions.threads.iter();
-    let is_store_left_out = |passes: &Passes| {
-        let thread = threads.get(passes.thread.position());
-        let mut omitted = omissions.stores();
-        let omitted = omitted.find(|one| one.gate == passes.gate && Some(&one.thread) == thread);
-        let wanted = |one: &OmittedPasses| (0..passes.count).filter(|pass| one.has(*pass)).count();
-        omitted.map_or(0, wanted) as u64 == passes.left_out
-    };
-    let mut stores = { observed.passes.iter() }.filter(|passes| passes.gate.is_store());
-    { wanted }.all(|path| observed.left_out.contains(path) || !threads.contains(path))
-        && stores.all(is_store_left_out)
 }

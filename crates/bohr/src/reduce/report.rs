@@ -68,6 +68,8 @@ pub struct Report {
     /// What is left out.
     pub cut: Cut,
     pub runs: u64,
+    /// Seconds of a run in which next to nothing happens.
+    pub least_run: f64,
     /// Seconds that no stage took, by what they were spent on.
     pub elsewhere: Value,
 }
@@ -113,6 +115,7 @@ impl Report {
                 "unevaluated": self.refusals.unevaluated,
                 "unjoined": self.refusals.unjoined,
                 "unsteady": self.refusals.unsteady,
+                "restless": self.refusals.restless,
             },
             "minimal": self.minimal,
             "interrupted": self.ended == Ended::Interrupted,
@@ -124,6 +127,7 @@ impl Report {
             // What does not replay every time is no result.
             "verified": true,
             "runs": self.runs,
+            "run_seconds_least": self.least_run,
             "seconds_elsewhere": self.elsewhere,
             "bug_file": path,
         })
@@ -254,10 +258,11 @@ impl Report {
             unevaluated,
             unjoined,
             unsteady,
+            restless,
         } = self.refusals;
-        let all = lost + sequential + unevaluated + unjoined + unsteady;
+        let all = lost + sequential + unevaluated + unjoined + unsteady + restless;
         format!(
-            "{all} candidates refused: {lost} lose the failure, {sequential} fail in turn as well, {unevaluated} never come to it in turn, {unjoined} do not wait for a thread that is there, {unsteady} do not replay every time"
+            "{all} candidates refused: {lost} lose the failure, {sequential} fail in turn as well, {unevaluated} never come to it in turn, {unjoined} do not wait for a thread that is there, {unsteady} do not replay every time, {restless} take more switches than were found"
         )
     }
 }

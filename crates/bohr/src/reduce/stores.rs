@@ -7,20 +7,21 @@ use bohr_explore::Atlas;
 use bohr_program::{Program, Sharing, SiteNumber, is_skippable_store, stores_fed_by};
 use bohr_reduce::Execution;
 use bohr_slice::{Trace, unread};
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 /// The stores of a program that can be left out.
 pub struct Stores<'a> {
-    atlas: &'a Atlas,
-    program: Option<(&'a Program, Sharing)>,
+    program: Option<(&'a Program, &'a Sharing)>,
+    /// By site, whether the model lets it go.
+    known: RefCell<HashMap<SiteNumber, bool>>,
 }
 
 impl<'a> Stores<'a> {
-    pub fn of(atlas: &'a Atlas) -> Stores<'a> {
-        let program = atlas.models().first().map(|model| &**model);
+    pub fn of(program: Option<(&'a Program, &'a Sharing)>) -> Stores<'a> {
         Stores {
-            atlas,
-            program: program.map(|program| (program, Sharing::of(program))),
+            program,
+            known: RefCell::default(),
         }
     }
 
@@ -29,20 +30,21 @@ impl<'a> Stores<'a> {
         let Omissible::Store(site) = gate.leaves_out() else {
             return false;
         };
-        let program = self.program.as_ref();
-        program.is_some_and(|(program, _)| program.identity == gate.program)
-            && self.is_skippable(SiteNumber::from_u32(site))
+        let is_its = |(program, _): (&Program, _)| program.identity == gate.program;
+        self.program.is_some_and(is_its) && self.is_skippable(SiteNumber::from_u32(site))
     }
 
     fn is_skippable(&self, site: SiteNumber) -> bool {
-        self.program.as_ref().is_some_and(|(program, sharing)| {
-            is_skippable_store(program, &|site| sharing.needs_hook(site), site)
-        })
+        let Some((program, sharing)) = self.program else {
+            return false;
+        };
+        let find = || is_skippable_store(program, &|site| sharing.needs_hook(site), site);
+        *self.known.borrow_mut().entry(site).or_insert_with(find)
     }
 
     /// Where whose stores in a run are read by somebody.
-    pub fn read(&self, run: &Recorded) -> HashSet<(PlaceNumber, ThreadPath)> {
-        let unread = self.unread(run);
+    pub fn read(&self, run: &Recorded, atlas: &Atlas) -> HashSet<(PlaceNumber, ThreadPath)> {
+        let unread = self.unread(run, atlas);
         let steps = (0u64..).zip(&run.steps);
         let read = steps.filter(|(event, _)| !unread.contains(event));
         let place = |step: &Step| {
@@ -53,12 +55,12 @@ impl<'a> Stores<'a> {
     }
 
     /// The events of a run that are stores whose values nobody reads.
-    pub fn unread(&self, run: &Recorded) -> HashSet<u64> {
-        let Some((program, sharing)) = &self.program else {
+    pub fn unread(&self, run: &Recorded, atlas: &Atlas) -> HashSet<u64> {
+        let Some((program, sharing)) = self.program else {
             return HashSet::new();
         };
         let site = |place| {
-            let (model, site) = self.atlas.site(place)?;
+            let (model, site) = atlas.site(place)?;
             (model.identity == program.identity).then_some(site)
         };
         let trace = Trace {

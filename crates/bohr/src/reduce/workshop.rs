@@ -1,8 +1,10 @@
 //! Where parts are left out of a failing run: the reducer's hands, and its
 //! memory of what was tried.
 
+mod calming;
 mod reducer;
 
+use super::analyses::Analyses;
 use super::budget::cost;
 use super::crew::Crew;
 use super::criterion::{Criterion, Refusals};
@@ -12,7 +14,6 @@ use super::lines::Lines;
 use super::size::Size;
 use super::stores::{OmittedStores, place_of};
 use super::watch::Watch;
-use crate::control::relevant;
 use crate::outcome::Failure;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
@@ -20,7 +21,7 @@ use bohr_explore::bug_file::{self, Bug, Reduced};
 use bohr_explore::{Atlas, ExploreError, Spot, is_library, write_whole};
 use bohr_reduce::Execution;
 use bohr_reduce::reduction::{Cut, Reducer};
-use bohr_schedule::Plan;
+use bohr_schedule::{Plan, Rule};
 use bohr_slice::Relevant;
 use indicatif::ProgressBar;
 use std::collections::{HashMap, HashSet};
@@ -46,12 +47,13 @@ const TIMED: usize = 3;
 const CROWD: usize = 64;
 
 /// See the module.
-pub struct Workshop<'w> {
+pub struct Workshop<'w, 'p> {
     bug: &'w Bug,
     crew: Crew<'w>,
     path: &'w Path,
     go_on: &'w (dyn Fn() -> bool + Sync),
     bar: &'w ProgressBar,
+    analyses: &'w Analyses<'p>,
     /// The run as it was found.
     original: Recorded,
     before: Size,
@@ -67,9 +69,13 @@ pub struct Workshop<'w> {
     criterion: Criterion,
     /// What was answered by no, as hashes of all that an answer depends on.
     refused: Mutex<HashSet<u64>>,
-    /// Cuts for which other schedules were searched in vain. These hardly depend on
-    /// the run that a cut is made of.
-    searched: HashSet<u64>,
+    /// Cuts for which other schedules were searched in vain, and of those without threads
+    /// how many events the run had then. These hardly depend on the run that a cut is made of.
+    searched: HashMap<u64, u64>,
+    /// Cuts whose runs have more switches than what was found, by the run that they were
+    /// made of.
+    restless: HashSet<(u64, u64)>,
+    restless_refusals: u64,
     rounds: u64,
     /// Gates that go together, by what the user has named.
     groups: Vec<Vec<GateReference>>,
@@ -81,15 +87,16 @@ pub struct Workshop<'w> {
     crowd: usize,
 }
 
-impl<'w> Workshop<'w> {
+impl<'w, 'p> Workshop<'w, 'p> {
     pub fn new(
         bug: &'w Bug,
         mut crew: Crew<'w>,
         path: &'w Path,
         go_on: &'w (dyn Fn() -> bool + Sync),
         bar: &'w ProgressBar,
+        analyses: &'w Analyses<'p>,
         watch: &mut Watch,
-    ) -> Result<Workshop<'w>, Failure> {
+    ) -> Result<Workshop<'w, 'p>, Failure> {
         let found = counted(&mut crew, &bug.schedule, &Cut::default())?;
         let before = Size::of(&found, &Cut::default());
         let original = found.run.clone();
@@ -100,16 +107,18 @@ impl<'w> Workshop<'w> {
         let criterion = { crew.first_examiner() }.criterion(&found, &bug.signature)?;
         watch.ended("good_runs");
         let cut = bug.reduced.as_ref().map(cut).unwrap_or_default();
-        let best = match &bug.reduced {
+        let mut best = match &bug.reduced {
             None => found,
             Some(_) => counted(&mut crew, bug.best_schedule(), &cut)?,
         };
+        best.longest = criterion.longest;
         let mut workshop = Workshop {
             bug,
             crew,
             path,
             go_on,
             bar,
+            analyses,
             original,
             before,
             passes,
@@ -119,7 +128,9 @@ impl<'w> Workshop<'w> {
             suspicious: false,
             criterion,
             refused: Mutex::new(HashSet::new()),
-            searched: HashSet::new(),
+            searched: HashMap::new(),
+            restless: HashSet::new(),
+            restless_refusals: 0,
             rounds: 0,
             groups: Vec::new(),
             sliced: None,
@@ -207,7 +218,10 @@ impl<'w> Workshop<'w> {
     }
 
     pub fn refusals(&self) -> Refusals {
-        self.crew.refusals()
+        Refusals {
+            restless: self.restless_refusals,
+            ..self.crew.refusals()
+        }
     }
 
     pub fn runs(&self) -> u64 {
@@ -268,6 +282,23 @@ impl<'w> Workshop<'w> {
         Ok(least)
     }
 
+    /// Seconds that a run takes in which next to nothing happens: no candidate costs
+    /// less, and no replay.
+    pub fn least_run(&mut self) -> Result<f64, Failure> {
+        let (seed, without) = (self.bug.seed, &self.cut.without);
+        let examiner = self.crew.first_examiner();
+        examiner.leave_out(without);
+        examiner.trials.end_after(1);
+        let plan = Plan::new(Rule::Sequential);
+        examiner.trials.run(&plan, seed)?;
+        let started = Instant::now();
+        let shown = examiner.trials.repeat(&plan, seed, REPLAYS);
+        let seconds = started.elapsed().as_secs_f64();
+        examiner.trials.end_after(u64::MAX);
+        shown?;
+        Ok(seconds / REPLAYS as f64)
+    }
+
     /// Refuses a bug that its own schedule does not show every time.
     fn insist_on_the_bug(&mut self) -> Result<(), Failure> {
         let examiner = self.crew.first_examiner();
@@ -303,7 +334,8 @@ impl<'w> Workshop<'w> {
     /// The events of the best run that matter for the failure.
     pub fn relevant(&mut self) -> Option<Relevant> {
         let atlas = self.crew.first_examiner().trials.atlas();
-        relevant(&self.best.run, atlas, &self.bug.signature).ok()
+        let analyses = self.analyses;
+        analyses.relevant(&self.best.run, atlas, &self.bug.signature)
     }
 
     /// How many of so many replays of the result show the failure.
@@ -321,7 +353,11 @@ impl<'w> Workshop<'w> {
 
     /// Takes over a run that was seen to replay every time, or not yet.
     fn take(&mut self, run: Base, cut: Cut, surely: bool) -> Result<(), Failure> {
-        let last = std::mem::replace(&mut self.best, run);
+        let longest = match run.longest {
+            0 => self.best.longest,
+            longest => longest.max(run.run.steps.len() as u64),
+        };
+        let last = std::mem::replace(&mut self.best, Base { longest, ..run });
         let last = (last, std::mem::replace(&mut self.cut, cut));
         if surely {
             self.confirmed = None;

@@ -4,9 +4,9 @@
 use bohr_event::control::Recorded;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::Trials;
-use bohr_reduce::{Execution, Failing, Laboratory, cost, dynamic, likely_moments};
+use bohr_reduce::{Execution, Failing, Laboratory, Likely, cost, dynamic};
 use bohr_schedule::search::{DepthFirst, Search};
-use bohr_schedule::{Fidelity, Follow, Moment, Plan, Rule};
+use bohr_schedule::{Fidelity, Follow, Moment, Moments, Plan, Rule};
 use indicatif::ProgressBar;
 use std::ops::Range;
 use std::time::Instant;
@@ -24,6 +24,9 @@ const SAMPLES: u64 = 4_000;
 /// How many of them are asked for at once.
 const BATCH: u64 = 64;
 
+/// How many runs with each small number of preemptions are tried at first.
+pub const FEW_SAMPLES: [u64; LEAPS] = [BATCH; LEAPS];
+
 /// Segments of a schedule from which it is worth to begin a second time.
 const MOST_SEGMENTS: usize = 10_000;
 
@@ -31,11 +34,16 @@ const MOST_SEGMENTS: usize = 10_000;
 /// in it and in good ones.
 const COMPARING: u32 = 6;
 
+/// How many times as many events as the failing run others may have, and how many
+/// more: one that has lost the failure may go on for ever.
+const GROWTH: u64 = 8;
+const BEYOND: u64 = 10_000;
+
 /// Numbers of preemptions below the best that are tried in turn.
 const DEPTHS: usize = 2;
 
 /// Numbers of preemptions, from none on, that are tried before all else.
-const LEAPS: usize = 3;
+pub const LEAPS: usize = 3;
 
 /// See the module.
 pub struct Bench<'b, 't> {
@@ -46,6 +54,10 @@ pub struct Bench<'b, 't> {
     keeper: Option<&'b mut Keeper<'b>>,
     /// When there is no time left, if that is known before.
     deadline: Option<Instant>,
+    /// Events after which a run is not worth going on with.
+    most: u64,
+    /// Events that a better run may have.
+    accepted: u64,
 }
 
 /// A plan that follows a schedule as far as it goes and preempts nobody then.
@@ -62,11 +74,21 @@ pub fn loosely(schedule: Schedule<PlaceNumber>) -> Plan {
 
 /// Moments of a failing run at which others might fail with fewer preemptions; good
 /// runs tell when else threads come to the same places.
-pub fn moments(failing: &Recorded, good: &[Recorded]) -> Vec<Moment> {
-    let good: Vec<Execution<'_>> = good.iter().map(Execution::recorded).collect();
-    let likely = likely_moments(Execution::recorded(failing), &good).into_iter();
-    let moment = |(thread, events)| Moment { thread, events };
-    likely.map(moment).collect()
+pub fn moments<'r>(failing: &Recorded, good: impl IntoIterator<Item = &'r Recorded>) -> Moments {
+    let good: Vec<Execution<'_>> = good.into_iter().map(Execution::recorded).collect();
+    let likely = Likely::of(Execution::recorded(failing), &good);
+    let weighted = |weight: u32, list: Vec<(u32, u64)>| {
+        let moment = |(thread, events)| Moment { thread, events };
+        (weight, list.into_iter().map(moment).collect())
+    };
+    Moments {
+        threads: likely.threads,
+        lists: vec![
+            weighted(2, likely.like),
+            weighted(1, likely.around),
+            weighted(1, likely.all),
+        ],
+    }
 }
 
 impl<'b, 't> Bench<'b, 't> {
@@ -78,6 +100,8 @@ impl<'b, 't> Bench<'b, 't> {
         keeper: Option<&'b mut Keeper<'b>>,
     ) -> Bench<'b, 't> {
         Bench {
+            most: u64::MAX,
+            accepted: u64::MAX,
             trials,
             seed,
             go_on,
@@ -90,6 +114,28 @@ impl<'b, 't> Bench<'b, 't> {
     /// There is no time left from then on.
     pub fn ends_at(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
+    }
+
+    /// Runs are ended that have far more events than so many.
+    pub fn short_of(&mut self, events: u64) {
+        self.most = events.saturating_mul(GROWTH).saturating_add(BEYOND);
+    }
+
+    /// No run with more events than so many is better; one that only ends by being ended
+    /// has to go on.
+    pub fn at_most(&mut self, events: u64, endless: bool) {
+        self.accepted = events;
+        if !endless {
+            self.most = events.saturating_add(SLACK);
+        }
+    }
+
+    /// Has something run that is ended if it becomes too long.
+    fn shortly<T>(&mut self, run: impl FnOnce(&mut Trials<'t>, u64) -> T) -> T {
+        self.trials.end_after(self.most);
+        let came = run(self.trials, self.seed);
+        self.trials.end_after(u64::MAX);
+        came
     }
 
     /// Runs a plan; what was executed if that is the bug.
@@ -108,11 +154,16 @@ impl<'b, 't> Bench<'b, 't> {
         search: Option<&mut dyn Search>,
     ) -> Result<Option<Failing>, Failure> {
         self.tick()?;
-        let trial = self.trials.run(plan, seed)?;
-        if let Some(search) = search {
-            search.learn(&trial.learnt);
-        }
-        if !trial.same {
+        let trial = match search {
+            // Who claims to have seen all has to see them to their end.
+            Some(search) => {
+                let trial = self.trials.run(plan, seed)?;
+                search.learn(&trial.learnt);
+                trial
+            }
+            None => self.shortly(|trials, _| trials.run(plan, seed))?,
+        };
+        if !trial.same || trial.schedule.events() > self.accepted {
             return Ok(None);
         }
         let Some(run) = self
@@ -148,7 +199,7 @@ impl<'b, 't> Bench<'b, 't> {
             return Ok(());
         }
         let mut other = start.clone();
-        let improved = self.leap(&mut other);
+        let improved = self.leap(&mut other, FEW_SAMPLES);
         let improved = improved.and_then(|()| dynamic::improve(&mut other, self));
         if other.cost < best.cost {
             *best = other;
@@ -156,15 +207,15 @@ impl<'b, 't> Bench<'b, 't> {
         improved.map(|_| ())
     }
 
-    /// Looks, a few times each, for the same failure with hardly any preemption:
+    /// Looks, so many times each, for the same failure with no preemption, one and two:
     /// where much has happened, that is found sooner than all the rest removed.
-    pub fn leap(&mut self, best: &mut Failing) -> Result<(), Failure> {
+    pub fn leap(&mut self, best: &mut Failing, samples: [u64; LEAPS]) -> Result<(), Failure> {
         let moments = self.moments(best)?;
-        for preemptions in (0..best.cost.preemptive).take(LEAPS) {
+        for (preemptions, samples) in (0..best.cost.preemptive).zip(samples) {
             if moments.is_empty() || !self.has_time() {
                 break;
             }
-            let found = self.sample(preemptions, &moments, 0..BATCH)?;
+            let found = self.sample(preemptions, &moments, 0..samples)?;
             if let Some(run) = found.filter(|run| run.cost < best.cost) {
                 *best = run;
                 break;
@@ -206,15 +257,15 @@ impl<'b, 't> Bench<'b, 't> {
     fn sample(
         &mut self,
         preemptions: u64,
-        moments: &[Moment],
+        moments: &Moments,
         seeds: Range<u64>,
     ) -> Result<Option<Failing>, Failure> {
         self.tick()?;
         let plan = Plan::new(Rule::Seldom {
             preemptions: preemptions as u32,
-            moments: moments.to_vec(),
+            moments: moments.clone(),
         });
-        match self.trials.seek(&plan, seeds)? {
+        match self.shortly(|trials, _| trials.seek(&plan, seeds))? {
             Some(seed) => self.run_with(&plan, seed, None),
             None => Ok(None),
         }
@@ -223,22 +274,23 @@ impl<'b, 't> Bench<'b, 't> {
     /// Moments of the best run at which an interruption may change something;
     /// those at which it has one, and those around them, more than once. None if there
     /// is no time to look for them: long runs take long to compare.
-    fn moments(&mut self, best: &Failing) -> Result<Vec<Moment>, Failure> {
+    fn moments(&mut self, best: &Failing) -> Result<Moments, Failure> {
         if !self.has_time() {
-            return Ok(Vec::new());
+            return Ok(Moments::default());
         }
         let begun = Instant::now();
         let plan = Plan::replay(best.schedule.clone());
         let Some(run) = self.trials.record(&plan, self.seed)? else {
-            return Ok(Vec::new());
+            return Ok(Moments::default());
         };
         let end = Instant::now() + COMPARING * begun.elapsed();
         if self.deadline.is_some_and(|deadline| end > deadline) {
-            return Ok(Vec::new());
+            return Ok(Moments::default());
         }
         let mut good = Vec::new();
         for rule in [Rule::Sequential, Rule::Backward] {
-            let observed = self.trials.observe(&Plan::new(rule), self.seed)?;
+            let plan = Plan::new(rule);
+            let observed = self.shortly(|trials, seed| trials.observe(&plan, seed))?;
             good.extend(observed.run);
         }
         Ok(moments(&run, &good))

@@ -3,20 +3,23 @@
 use super::super::budget::{chances, cost};
 use super::super::calls::{Calls, is_about_threads};
 use super::super::examiner::{Base, LONG, Question, REPLAYS};
-use super::super::stores::{Stores, may_be_on_own_stack};
+use super::super::stores::may_be_on_own_stack;
 use super::{CROWD, MOST_SLICED, THOROUGH, Workshop};
 use crate::outcome::Failure;
-use crate::simplify::Bench;
 use bohr_event::control::{GateReference, Omissions};
 use bohr_event::{PlaceNumber, Schedule, ThreadPath};
+use bohr_reduce::Execution;
 use bohr_reduce::reduction::{
     Block, Candidates, Cut, Effort, Length, Reducer, irrelevant_passes, irrelevant_stores, left,
     pinned, suspects,
 };
-use bohr_reduce::{Execution, Failing, dynamic};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::PoisonError;
+
+/// A search in vain is made again where runs have become so many times shorter: chance
+/// comes further in them.
+const AGAIN: u64 = 2;
 
 /// All that an answer depends on.
 fn content(question: &Question<'_>, base: u64) -> u64 {
@@ -38,6 +41,17 @@ fn hash_of(cut: &Cut) -> u64 {
     hasher.finish()
 }
 
+/// What a search in vain need not be made for again. Without these threads, a run with
+/// fewer passes does nothing that one with more could not do.
+fn what_is_searched(cut: &Cut, length: Length) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match length {
+        Length::Longer => cut.without.threads.hash(&mut hasher),
+        _ => (cut, length).hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
 fn hash(schedule: &Schedule<PlaceNumber>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for segment in schedule.segments() {
@@ -46,14 +60,13 @@ fn hash(schedule: &Schedule<PlaceNumber>) -> u64 {
     hasher.finish()
 }
 
-impl Reducer for Workshop<'_> {
-    type Error = Failure;
-
-    fn first(
+impl Workshop<'_, '_> {
+    /// The first of the candidates whose run still fails, and that run.
+    fn search(
         &mut self,
         candidates: &Candidates<'_>,
         effort: Effort,
-    ) -> Result<Option<usize>, Failure> {
+    ) -> Result<Option<(usize, Base)>, Failure> {
         self.show();
         let base = hash(&self.best.run.schedule);
         let chances = match effort {
@@ -61,15 +74,24 @@ impl Reducer for Workshop<'_> {
             Effort::Searching => chances(&self.best.run, candidates),
         };
         let surely = self.suspicious;
+        let length = match candidates.length {
+            Length::Longer => self.events(),
+            _ => 0,
+        };
+        let is_enough = |searched: &u64| *searched <= AGAIN * length;
         let (refused, best, criterion) = (&self.refused, &self.best, &self.criterion);
-        let searched = &self.searched;
+        let (searched, restless) = (&self.searched, &self.restless);
         let refused = || refused.lock().unwrap_or_else(PoisonError::into_inner);
         let question = |number: usize| {
             let cut = (candidates.cut)(number);
-            let chances = if searched.contains(&hash_of(&cut)) {
-                0
-            } else {
-                chances
+            let hash = hash_of(&cut);
+            if restless.contains(&(hash, base)) {
+                return None;
+            }
+            let in_vain = searched.get(&what_is_searched(&cut, candidates.length));
+            let chances = match in_vain.is_some_and(is_enough) {
+                true => 0,
+                false => chances,
             };
             let question = Question {
                 cut,
@@ -91,14 +113,38 @@ impl Reducer for Workshop<'_> {
         if chances > 0 && (self.go_on)() {
             // Not those behind the one that is taken: who examined them depends on
             // how many examiners there are.
-            let cuts = (0..in_vain).map(|number| hash_of(&(candidates.cut)(number)));
-            self.searched.extend(cuts);
+            for number in 0..in_vain {
+                let key = what_is_searched(&(candidates.cut)(number), candidates.length);
+                let known = self.searched.entry(key).or_insert(length);
+                if !is_enough(known) {
+                    *known = length;
+                }
+            }
         }
-        let Some((number, run)) = found else {
-            return Ok(None);
-        };
-        self.take(run, (candidates.cut)(number), surely)?;
-        Ok(Some(number))
+        Ok(found)
+    }
+}
+
+impl Reducer for Workshop<'_, '_> {
+    type Error = Failure;
+
+    fn first(
+        &mut self,
+        candidates: &Candidates<'_>,
+        effort: Effort,
+    ) -> Result<Option<usize>, Failure> {
+        loop {
+            let Some((number, run)) = self.search(candidates, effort)? else {
+                return Ok(None);
+            };
+            let cut = (candidates.cut)(number);
+            if let Some(run) = self.calmed(&cut, run)? {
+                self.take(run, cut, self.suspicious)?;
+                return Ok(Some(number));
+            }
+            let base = hash(&self.best.run.schedule);
+            self.restless.insert((hash_of(&cut), base));
+        }
     }
 
     fn shorten(&mut self) -> Result<u64, Failure> {
@@ -116,42 +162,16 @@ impl Reducer for Workshop<'_> {
             surely: self.suspicious,
         };
         let rounds = question.chances;
-        if let Some(run) = self.crew.first_examiner().shorter(&question)? {
-            self.take(run, self.cut.clone(), self.suspicious)?;
+        let cut = self.cut.clone();
+        let found = self.crew.first_examiner().shorter(&question)?;
+        if let Some(run) = found.map_or(Ok(None), |run| self.calmed(&cut, run))? {
+            self.take(run, cut, self.suspicious)?;
         }
         Ok(rounds)
     }
 
-    /// Where runs are short: those that were found by chance have many switches.
     fn calm(&mut self) -> Result<(u64, bool), Failure> {
-        if cost(&self.best.run) > LONG || !(self.go_on)() {
-            return Ok((0, false));
-        }
-        let mut failing = Failing {
-            schedule: self.best.run.schedule.clone(),
-            cost: bohr_reduce::cost(Execution::recorded(&self.best.run))?,
-        };
-        let examiner = self.crew.first_examiner();
-        examiner.trials.leave_out(self.cut.without.clone());
-        let go_on = self.go_on;
-        let go_on = || go_on();
-        let mut bench = Bench::new(&mut examiner.trials, self.bug.seed, &go_on, self.bar, None);
-        let rounds = dynamic::improve(&mut failing, &mut bench)?;
-        let Some(base) = examiner.base(&self.cut, failing.schedule)? else {
-            return Ok((rounds, false));
-        };
-        let size = |base: &Base| (base.run.schedule.switches(), base.run.steps.len());
-        let (before, after) = (size(&self.best), size(&base));
-        let mut is_better = after.0 < before.0 && after.1 <= before.1;
-        if is_better {
-            let without = self.cut.without.clone();
-            let shown = { &mut self.crew }.shown(&without, &base.run.schedule, REPLAYS)?;
-            is_better = shown == REPLAYS;
-        }
-        if is_better {
-            self.take(base, self.cut.clone(), true)?;
-        }
-        Ok((rounds, is_better))
+        self.calm_best()
     }
 
     fn threads(&self) -> Vec<ThreadPath> {
@@ -205,12 +225,12 @@ impl Reducer for Workshop<'_> {
         };
         let best = &self.best;
         let atlas = self.crew.first_examiner().trials.atlas();
-        let calls = Calls::of(atlas);
+        let calls = self.analyses.calls();
         let passes = |block: &Block| {
             let callees = calls.callees(block.gate);
             let step = |event: u64| &best.run.steps[event as usize];
             let is_within = |event| match &callees {
-                Some(callees) => calls.have(callees, step(event).operation.place),
+                Some(callees) => Calls::have(atlas, callees, step(event).operation.place),
                 None => !block.gate.is_call(),
             };
             let is_relevant = |event| {
@@ -240,9 +260,9 @@ impl Reducer for Workshop<'_> {
         let Ok(Some(good)) = examiner.in_turn(&cut.without) else {
             return Vec::new();
         };
-        let stores = Stores::of(examiner.trials.atlas());
-        let read_later = stores.read(&good);
-        let mut unread = stores.unread(&best.run);
+        let (stores, atlas) = (self.analyses.stores(), examiner.trials.atlas());
+        let read_later = stores.read(&good, atlas);
+        let mut unread = stores.unread(&best.run, atlas);
         unread.retain(|event| {
             let step = &best.run.steps[*event as usize];
             let thread = &best.run.threads[step.thread.position()];

@@ -1,0 +1,82 @@
+//! The same failure with fewer switches. Runs that were found by chance have many, and
+//! whoever reads a schedule has to follow every one.
+
+use super::super::budget::{cost, samples};
+use super::super::examiner::{Base, LONG, REPLAYS};
+use super::Workshop;
+use crate::outcome::Failure;
+use crate::simplify::Bench;
+use bohr_event::control::Recorded;
+use bohr_reduce::reduction::Cut;
+use bohr_reduce::{Execution, Failing, dynamic};
+
+impl Workshop<'_, '_> {
+    /// Where runs are short: the best run with fewer switches and no more events, if
+    /// that can be; how many runs were looked at, and whether one was better.
+    pub fn calm_best(&mut self) -> Result<(u64, bool), Failure> {
+        if cost(&self.best.run) > LONG || !(self.go_on)() {
+            return Ok((0, false));
+        }
+        let (run, cut) = (self.best.run.clone(), self.cut.clone());
+        let (rounds, calm) = self.calmer(&cut, &run)?;
+        let before = run.schedule.switches();
+        let Some(calm) = calm.filter(|calm| calm.run.schedule.switches() < before) else {
+            return Ok((rounds, false));
+        };
+        let is_better = self.shows_always(&cut, &calm)?;
+        if is_better {
+            self.take(calm, cut, true)?;
+        }
+        Ok((rounds, is_better))
+    }
+
+    /// A run that is about to be taken over, if it has no more switches than the run
+    /// that was found, or can do with that many.
+    pub fn calmed(&mut self, cut: &Cut, found: Base) -> Result<Option<Base>, Failure> {
+        let most = self.before.switches;
+        let is_calm = |base: &Base| base.run.schedule.switches() as u64 <= most;
+        if is_calm(&found) {
+            return Ok(Some(found));
+        }
+        let calm = match cost(&found.run) > LONG {
+            true => None,
+            false => self.calmer(cut, &found.run)?.1.filter(is_calm),
+        };
+        let Some(calm) = calm else {
+            self.restless_refusals += 1;
+            return Ok(None);
+        };
+        let steady = !self.suspicious || self.shows_always(cut, &calm)?;
+        let longest = found.longest;
+        Ok(steady.then_some(Base { longest, ..calm }))
+    }
+
+    fn shows_always(&mut self, cut: &Cut, base: &Base) -> Result<bool, Failure> {
+        let shown = { &mut self.crew }.shown(&cut.without, &base.run.schedule, REPLAYS)?;
+        Ok(shown == REPLAYS)
+    }
+
+    /// How many runs were looked at, and the calmest of them.
+    fn calmer(&mut self, cut: &Cut, run: &Recorded) -> Result<(u64, Option<Base>), Failure> {
+        let mut failing = Failing {
+            schedule: run.schedule.clone(),
+            cost: bohr_reduce::cost(Execution::recorded(run))?,
+        };
+        let examiner = self.crew.first_examiner();
+        examiner.leave_out(&cut.without);
+        let go_on = self.go_on;
+        let go_on = || go_on();
+        let mut bench = Bench::new(&mut examiner.trials, self.bug.seed, &go_on, self.bar, None);
+        bench.at_most(
+            failing.schedule.events(),
+            self.bug.signature.kind.is_endless(),
+        );
+        // Hardly any preemption at once, if that shows it as soon, rather than one
+        // switch less at a time. Chance does not keep threads in one piece.
+        if cut.serial.is_empty() {
+            bench.leap(&mut failing, samples(run))?;
+        }
+        let rounds = dynamic::improve(&mut failing, &mut bench)?;
+        Ok((rounds, examiner.base(cut, failing.schedule)?))
+    }
+}
