@@ -12,8 +12,9 @@ use crate::museum::{build_bohr, explain_exhibits};
 use bohr_event::control::{Detailing, Failure, Recorded, Step, ThreadState};
 use bohr_event::{EventKind, FailureKind, Operation, PlaceNumber, Schedule};
 use bohr_explain::{
-    Experimenter, Observation, circle, lifetime, lock_cycles, race::races, unheard, window::windows,
+    Experimenter, Observation, circle, lifetime, race::races, unheard, window::windows,
 };
+use bohr_explore::{Ran, lock_order};
 use bohr_museum::Variant;
 use bohr_schedule::Rule;
 use std::convert::Infallible;
@@ -88,8 +89,11 @@ fn analyses(bohr: &Path) -> Result<(), String> {
     for (name, variant, sizes) in RUNS {
         let program = built(name, variant, bohr)?;
         for arguments in sizes {
-            let run = recorded(&mut Stand::new(&program, bohr, arguments)?)?;
-            let figures = measure(&run);
+            let mut stand = Stand::new(&program, bohr, arguments)?;
+            let ran = traced(&mut stand)?;
+            let orders = lock_orders(&ran, &stand);
+            let run = recorded(ran);
+            let figures = measure(&run, orders);
             print_line(name, run.steps.len(), &figures);
             let millions = (run.steps.len() as f64 / 1e6).max(1.0);
             let seconds = figures.together().as_secs_f64() / millions;
@@ -106,20 +110,23 @@ fn analyses(bohr: &Path) -> Result<(), String> {
 }
 
 /// A run whose schedule is like those that get explained: few preemptions.
-fn recorded(stand: &mut Stand) -> Result<Recorded, String> {
+fn traced(stand: &mut Stand) -> Result<Ran, String> {
     let rule = Rule::Pct {
         depth: 4,
         length: 1_000_000,
     };
-    let ran = stand.run(&rule, Detailing::Always, Detailing::Always)?.0;
+    Ok(stand.run(&rule, Detailing::Always, Detailing::Always)?.0)
+}
+
+fn recorded(ran: Ran) -> Recorded {
     let schedule = ran.schedule();
     let (report, steps, _) = ran.into_parts();
-    Ok(Recorded {
+    Recorded {
         threads: report.detail.unwrap_or_default().threads,
         schedule,
         steps,
         pending: Vec::new(),
-    })
+    }
 }
 
 fn print_line(name: &str, events: usize, figures: &Figures) {
@@ -134,6 +141,15 @@ fn print_line(name: &str, events: usize, figures: &Figures) {
     );
 }
 
+/// Lock orders, as hunts look for them: with the model, which tells what threads wait
+/// for. How long that takes, and the most memory meanwhile.
+fn lock_orders(ran: &Ran, stand: &Stand) -> (Duration, u64) {
+    let (mut atlas, _) = (stand.atlas(), ran.steps());
+    bench::forget_peak_memory();
+    let taken = time(|| drop(lock_order::found(ran, &mut atlas)));
+    (taken, bench::peak_memory())
+}
+
 struct Figures {
     times: [Duration; 6],
     memory: u64,
@@ -145,12 +161,12 @@ impl Figures {
     }
 }
 
-fn measure(run: &Recorded) -> Figures {
+fn measure(run: &Recorded, (orders, memory): (Duration, u64)) -> Figures {
     let failure = failure(run);
     bench::forget_peak_memory();
     let times = [
         time(|| drop(races(&run.steps))),
-        time(|| drop(lock_cycles(&run.steps, &[], &mut |_| None))),
+        orders,
         time(|| drop(circle(run, &failure.states))),
         time(|| drop(lifetime(run, &failure))),
         time(|| drop(unheard(run, &failure.states))),
@@ -160,7 +176,7 @@ fn measure(run: &Recorded) -> Figures {
     ];
     Figures {
         times,
-        memory: bench::peak_memory(),
+        memory: memory.max(bench::peak_memory()),
     }
 }
 

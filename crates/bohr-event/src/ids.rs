@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The value is the first 64 bits of a hash over the linkage name before any
 /// renaming; for functions with local linkage the file name of their source
-/// joins in, and where two functions still collide, a hash of their bodies.
+/// joins in, for those of a shared library its name, and where two functions still collide, a hash of their bodies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FunctionId(pub u64);
 

@@ -101,8 +101,9 @@ impl ToldTaking {
     }
 }
 
-/// The cycles of a run.
-pub(crate) fn found(run: &Ran, atlas: &mut Atlas) -> Vec<LockCycle> {
+/// The cycles of a traced run.
+#[must_use]
+pub fn found(run: &Ran, atlas: &mut Atlas) -> Vec<LockCycle> {
     if let Some(detail) = &run.detail {
         atlas.update(&detail.objects);
     }

@@ -64,7 +64,7 @@ pub enum PlaceError {
         nearest: Vec<String>,
     },
     /// There are not so many sites.
-    #[error("`{place}` does not exist: there are {count} sites")]
+    #[error("`{place}` does not exist: sites there: {count}")]
     NoSuchSite {
         /// As it was written.
         place: String,

@@ -6,13 +6,16 @@ use crate::museum::build_bohr;
 use crate::shell;
 use bohr_event::control::{Detailing, Job, Limits};
 use bohr_explore::bug_file::Invocation;
-use bohr_explore::{Ran, Server, Subject, Voice, inspect_with};
+use bohr_explore::{Atlas, Ran, Server, Subject, Voice, inspect_with};
 use bohr_museum::{Compilers, Variant};
+use bohr_program::Program;
 use bohr_schedule::{Plan, Rule};
 use bohr_trace::{Completeness, Trace};
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A traced run takes at most so many times as long as the same run untraced.
@@ -163,7 +166,10 @@ pub struct Stand {
 impl Stand {
     pub fn new(built: &Built, bohr: &Path, arguments: &[&str]) -> Result<Stand, String> {
         let runtime = bohr.with_file_name(bohr_explore::RUNTIME);
-        let profile = Some((built.profile.clone(), [0; 32]));
+        let model = built.profile.with_file_name("model");
+        let bytes = fs::read(&model).map_err(|error| format!("{}: {error}", model.display()))?;
+        let model = Program::from_bytes(&bytes).map_err(|error| error.to_string())?;
+        let profile = Some((built.profile.clone(), model.identity));
         let target = inspect_with(&built.program, profile, runtime);
         let target = target.map_err(|error| error.to_string())?;
         let bytes = |word: &&str| word.as_bytes().to_vec();
@@ -174,6 +180,7 @@ impl Stand {
                 ..Invocation::default()
             },
         );
+        subject.models = vec![Arc::new(model)];
         subject.limits = Limits {
             events: 100_000_000,
             milliseconds: 120_000,
@@ -181,6 +188,11 @@ impl Stand {
         let server = subject.serve(Voice::Muted, &|| true);
         let server = server.map_err(|error| error.to_string())?;
         Ok(Stand { subject, server })
+    }
+
+    /// Its places.
+    pub fn atlas(&self) -> Atlas {
+        self.subject.atlas(&self.server)
     }
 
     /// One run with seed 1, and how long it took.
