@@ -31,6 +31,9 @@ struct Tested {
 /// The test that a place belongs to, if it does.
 type Tests = HashMap<PlaceNumber, Option<Tested>>;
 
+/// The loops of each function of a module that wait, with their tests, outermost first.
+type Loops = HashMap<([u8; 32], FunctionNumber), Vec<Arc<[AwaitTest]>>>;
+
 /// A thread has read what lets it go on: when, and all that could have let it.
 type Readers = BTreeMap<usize, Vec<VariableNumber>>;
 
@@ -40,7 +43,7 @@ pub fn awaited(atlas: &Atlas, steps: &[Step], values: &[Option<u64>]) -> Vec<Awa
     let mut search = Search {
         atlas,
         tests: Tests::new(),
-        functions: HashMap::new(),
+        loops: Loops::new(),
         variables: Vec::new(),
         numbers: HashMap::new(),
     };
@@ -61,7 +64,7 @@ pub fn awaited(atlas: &Atlas, steps: &[Step], values: &[Option<u64>]) -> Vec<Awa
 struct Search<'a> {
     atlas: &'a Atlas,
     tests: Tests,
-    functions: HashMap<([u8; 32], FunctionNumber), Vec<Arc<[AwaitTest]>>>,
+    loops: Loops,
     variables: Vec<Variable>,
     numbers: HashMap<(u64, [u8; 32], SiteNumber), VariableNumber>,
 }
@@ -80,7 +83,7 @@ impl Search<'_> {
     fn look_up(&mut self, place: PlaceNumber) -> Option<Tested> {
         let (model, site) = self.atlas.site(place)?;
         let function = model.sites[site].function;
-        let loops = self.functions.entry((model.identity, function));
+        let loops = self.loops.entry((model.identity, function));
         let loops = loops.or_insert_with(|| {
             let found = model.awaits(function).into_iter();
             found.map(|one| one.tests.into()).collect()
