@@ -62,7 +62,14 @@ impl Program {
     }
 
     /// Writes the bundle into a file that is a program by its format only.
-    fn finish(mut self, directory: &Path) -> PathBuf {
+    fn finish(self, directory: &Path) -> PathBuf {
+        let source = directory.join("carrier.c");
+        fs::write(&source, "int main(void) { return 77; }").expect("source");
+        self.attach_to(Command::new("clang-22").arg(source), directory)
+    }
+
+    /// Writes the bundle into what the compiler links.
+    fn attach_to(mut self, compiler: &mut Command, directory: &Path) -> PathBuf {
         let libc = toolchain_file("libc.so.6");
         let soname = Some("libc.so.6".to_string());
         self.inputs.push(Input::SharedLibrary {
@@ -72,9 +79,7 @@ impl Program {
         });
         self.builder.link_mut().inputs = self.inputs;
         let carrier = directory.join("carrier");
-        let source = directory.join("carrier.c");
-        fs::write(&source, "int main(void) { return 77; }").expect("source");
-        run(Command::new("clang-22").arg(source).arg("-o").arg(&carrier));
+        run(compiler.arg("-o").arg(&carrier));
         let bytes = fs::read(&carrier).expect("carrier");
         let attachment = attach(&bytes, &self.builder.finish()).expect("attaches");
         let program = directory.join("program-with-bundle");
@@ -231,7 +236,11 @@ fn a_shared_library_exports_what_it_did() {
     );
     let mut program = Program::new(OutputKind::SharedLibrary);
     program.add(Content::Bitcode, "library.o", &library.bitcode);
-    let program = program.finish(path);
+    let mut compiler = Command::new("clang-22");
+    compiler
+        .args(["-shared", "-fPIC"])
+        .arg(path.join("library.c"));
+    let program = program.attach_to(&mut compiler, path);
     let made = path.join("made");
     lower(&program, &made).expect("a profile");
     let user = path.join("user.c");

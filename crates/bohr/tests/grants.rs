@@ -5,24 +5,14 @@ use crate::controlled;
 
 use bohr_event::FailureKind;
 use bohr_event::control::{Detailing, Job, Outcome};
-use bohr_explore::{Ran, Subject, Voice, bug_file::Invocation, inspect};
+use bohr_explore::{Ran, Subject, Voice};
 use bohr_schedule::{Plan, Rule};
 use controlled::Folder;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 fn subject(folder: &Folder, length: &str) -> Subject {
     folder.build("phases", &[]);
-    let profile = folder.bohr(&["profile", "program"]).expect(0).text();
-    let profile = Some((PathBuf::from(profile.trim_end()), [0; 32]));
-    let target = inspect(&folder.path("program"), profile).expect("a program");
-    let invocation = Invocation {
-        arguments: vec![length.as_bytes().to_vec()],
-        environment: Vec::new(),
-        input: Vec::new(),
-        given: Vec::new(),
-    };
-    Subject::new(target, invocation)
+    folder.subject(length)
 }
 
 /// The runs of `seeds` seeds by this plan, traced or not.

@@ -3,27 +3,17 @@
 use crate::controlled;
 
 use bohr_event::control::{Detailing, Job};
-use bohr_explore::{Ran, Server, StoredTraceError, Subject, Voice, bug_file::Invocation, inspect};
+use bohr_explore::{Ran, Server, StoredTraceError, Subject, Voice};
 use bohr_schedule::{Plan, Rule};
 use bohr_trace::{Completeness, Record, Trace, TraceError};
 use controlled::Folder;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::time::Duration;
 
 fn subject(folder: &Folder) -> Subject {
     folder.build("phases", &[]);
-    let profile = folder.bohr(&["profile", "program"]).expect(0).text();
-    let profile = Some((PathBuf::from(profile.trim_end()), [0; 32]));
-    let target = inspect(&folder.path("program"), profile).expect("a program");
-    let invocation = Invocation {
-        arguments: vec![b"300000".to_vec()],
-        environment: Vec::new(),
-        input: Vec::new(),
-        given: Vec::new(),
-    };
-    Subject::new(target, invocation)
+    folder.subject("300000")
 }
 
 /// The run with seed 0; `None` if the process was hit that runs are cloned from.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+use bohr_bundle::Bundle;
+use bohr_explore::{Subject, bug_file::Invocation, inspect};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -73,6 +75,24 @@ impl Folder {
             .arg(source);
         let status = compiler.arg("-o").arg(self.path("program")).status();
         assert!(status.expect("clang-22 is installed").success());
+    }
+
+    /// `program`, which was built with bohr, as a hunt with this argument has it, but
+    /// without its model.
+    pub fn subject(&self, argument: &str) -> Subject {
+        let program = self.path("program");
+        let profile = self.bohr(&["profile", "program"]).expect(0).text();
+        let bytes = std::fs::read(&program).expect("a program");
+        let bundle = Bundle::in_program(&bytes).expect("built with bohr");
+        let profile = (PathBuf::from(profile.trim_end()), bundle.hash().0);
+        let target = inspect(&program, Some(profile)).expect("a program");
+        let invocation = Invocation {
+            arguments: vec![argument.as_bytes().to_vec()],
+            environment: Vec::new(),
+            input: Vec::new(),
+            given: Vec::new(),
+        };
+        Subject::new(target, invocation)
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
