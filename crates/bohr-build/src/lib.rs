@@ -30,9 +30,7 @@ mod toolchain;
 
 pub use cache::{Cache, Profile, ProfilePaths, copy_program};
 pub use error::BuildError;
-pub use libraries::{
-    Environment, LibraryProfile, Substitution, built_with_bohr, carries_bundle, is_system,
-};
+pub use libraries::{Environment, LibraryProfile, Substitution, built_with_bohr, carries_bundle};
 pub use links::install_links;
 pub use rebuild::{Changes, Library, Making, RebuildError, rebuild};
 pub use tool::Tool;

@@ -13,7 +13,7 @@ mod loader;
 use crate::cache::{Cache, Profile, ProfilePaths};
 use crate::error::BuildError;
 use crate::link::dynamic::soname;
-use bohr_bundle::{Bundle, BundleError};
+use bohr_bundle::{Bundle, BundleError, is_system};
 use loader::Loader;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -231,13 +231,4 @@ fn canonical(path: &Path) -> PathBuf {
 fn separates(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     bytes.contains(&b':') || bytes.contains(&b' ')
-}
-
-/// Where the system's libraries are; nobody builds those with bohr in passing.
-const SYSTEM: [&str; 3] = ["/lib", "/lib64", "/usr/lib"];
-
-/// Whether a file lies where the system's libraries do.
-#[must_use]
-pub fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|system| path.starts_with(system))
 }

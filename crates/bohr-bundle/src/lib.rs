@@ -27,6 +27,7 @@ mod error;
 mod format;
 mod link;
 mod part;
+mod system;
 
 pub use builder::BundleBuilder;
 pub use bundle::Bundle;
@@ -35,3 +36,4 @@ pub use error::BundleError;
 pub use format::{BundleHash, FormatVersion};
 pub use link::{Input, LinkLine, LinkOptions, OutputKind, Script, ScriptKind};
 pub use part::{Content, ContentHash, Language, Level, NativeReason, Origin, Part, PartId};
+pub use system::is_system;

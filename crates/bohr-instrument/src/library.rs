@@ -1,11 +1,8 @@
 //! What is particular about shared libraries: their names, and whose code runs
 //! together with theirs.
 
-use bohr_bundle::{Input, LinkLine, OutputKind};
+use bohr_bundle::{Input, LinkLine, OutputKind, is_system};
 use std::path::Path;
-
-/// Where the system's libraries are.
-const SYSTEM: [&str; 3] = ["/lib", "/lib64", "/usr/lib"];
 
 /// The name of a shared library: the one that it was linked under, or else that of its
 /// file. `None` of a program.
@@ -26,16 +23,10 @@ pub fn name(link: &LinkLine) -> Option<String> {
 #[must_use]
 pub fn meets_foreign_code(link: &LinkLine) -> bool {
     let is_foreign = |input: &Input| match input {
-        Input::SharedLibrary { path, needed, .. } => *needed && !is_system(path),
+        Input::SharedLibrary { path, needed, .. } => *needed && !is_system(Path::new(path)),
         Input::Part(_) | Input::Archive { .. } => false,
     };
     link.output == OutputKind::SharedLibrary || link.inputs.iter().any(is_foreign)
-}
-
-fn is_system(path: &str) -> bool {
-    SYSTEM
-        .iter()
-        .any(|folder| Path::new(path).starts_with(folder))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::alteration::{Alteration, alteration, file_symbols};
 use super::bitcode::{Module, is_bitcode, modules};
 use crate::rust::level;
-use bohr_bundle::{Content, Language, NativeReason};
+use bohr_bundle::{Content, Language, NativeReason, is_system};
 use object::elf::{EM_X86_64, FileHeader64};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectSection};
@@ -153,9 +153,6 @@ fn beside(path: &Path, member: Option<&str>) -> Option<Vec<u8>> {
 /// where the system keeps them: a project can have a `libutil.a` of its own.
 fn is_toolchain(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let of_system = ["/usr/lib", "/lib"]
-        .iter()
-        .any(|root| path.starts_with(root));
     let compilers = ["/lib/gcc/", "/lib/clang/", "/lib/llvm-", "/rustlib/"];
     let archives = [
         "libc.a",
@@ -179,7 +176,7 @@ fn is_toolchain(path: &str) -> bool {
         "libclang_rt.",
     ];
     compilers.iter().any(|directory| path.contains(directory))
-        || (of_system && archives.iter().any(|archive| name.starts_with(archive)))
+        || (is_system(Path::new(path)) && archives.iter().any(|archive| name.starts_with(archive)))
         || (path.starts_with('/') && is_start_file(name))
         || is_symbol_list(path)
 }

@@ -2,9 +2,8 @@
 
 use super::{interruption, model};
 use crate::outcome::Failure;
-use bohr_build::{
-    Cache, Environment, LibraryProfile, Profile, built_with_bohr, carries_bundle, is_system,
-};
+use bohr_build::{Cache, Environment, LibraryProfile, Profile, built_with_bohr, carries_bundle};
+use bohr_bundle::is_system;
 use bohr_event::control::{Detailing, Job, LoadedObject, Output};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, LibraryStart, Subject, Target, Voice};
