@@ -7,7 +7,7 @@ use bohr_event::{Choice, ChoiceKind, PlaceNumber, Schedule, Segment, ThreadIndex
 use core::cell::{Cell, RefCell};
 
 /// Switches kept of a run; more are counted.
-const MOST_SEGMENTS: usize = 1 << 24;
+pub const MOST_SEGMENTS: usize = 1 << 24;
 
 /// The record of a run.
 pub struct Record {

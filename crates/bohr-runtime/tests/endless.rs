@@ -91,7 +91,7 @@ fn a_long_schedule_is_told_and_not_cut_off() {
     let program = Program::compile("circles.c");
     let mut template = program.start_with(&["counts"]);
     let mut job = long(&Plan::new(Rule::Random));
-    job.limits.events = 160_000_000;
+    job.limits.events = 40_000_000;
     job.limits.milliseconds = 9_000;
     let report = template.run(&job).remove(0);
     let failure = failure(&report);

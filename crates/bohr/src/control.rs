@@ -80,7 +80,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     run_time: Duration,
     /// Most events of a single run; more is a livelock, and so are more switches than a
-    /// tenth of it, or a million.
+    /// quarter of it, or a million.
     #[arg(long, value_name = "N", default_value_t = bohr_explore::DEFAULT_LIMITS.events, value_parser = at_least_one::<u64>)]
     run_events: u64,
     /// Longest time to the program's first thread.

@@ -6,7 +6,7 @@ use crate::{
     baton, buffers,
     grant::{CALL_SITE, GRANT},
     outpost,
-    record::RECORD,
+    record::{MOST_SEGMENTS, RECORD},
     signals::{self, Handled},
     spin::Sample,
     thread::{Interruptible, Life, Thread, Wait},
@@ -19,9 +19,13 @@ use bohr_schedule::{Decision, Grant, Pending, Position, Used, View};
 
 /// How many times the limit of events a thread may execute alone.
 const SERIAL: u64 = 50;
-/// So many events of the limit stand for one switch at most, if that leaves so many.
-const EVENTS_PER_SWITCH: u64 = 10;
-const MOST_SWITCHES: u64 = 1 << 20;
+/// So many events of the limit stand for one switch at most, if that leaves so many, and
+/// no more are allowed than are kept.
+const EVENTS_PER_SWITCH: u64 = 4;
+const FEWEST_SWITCHES: u64 = 1 << 20;
+
+/// A limit proves nothing.
+const IF_LONG: &str = "; if it is only long, raise --run-events";
 
 impl Engine {
     /// Waits until the operation has been picked and is possible. Signals that
@@ -160,6 +164,8 @@ impl Engine {
                 ": for the last {since} of them the thread has waited in a loop, and nobody \
                  else can go on"
             );
+        } else {
+            message += IF_LONG;
         }
         verdict::fail(FailureKind::Livelock, &message);
     }
@@ -167,9 +173,11 @@ impl Engine {
     /// Ends a run that has more switches than can be told in a moment: each is kept, in
     /// case the run fails, while an event is only counted.
     fn check_switches(&self) {
-        let most = MOST_SWITCHES.max(self.limit.get() / EVENTS_PER_SWITCH);
+        let share = self.limit.get() / EVENTS_PER_SWITCH;
+        let most = share.clamp(FEWEST_SWITCHES, MOST_SEGMENTS as u64);
         if RECORD.switches() >= most {
-            let message = format!("the run reached its limit of {most} switches without an end");
+            let message =
+                format!("the run reached its limit of {most} switches without an end{IF_LONG}");
             verdict::fail(FailureKind::Livelock, &message);
         }
     }
