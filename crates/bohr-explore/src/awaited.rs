@@ -117,10 +117,13 @@ impl Search<'_> {
             if opens != Some(true) || readers.len() >= MOST_READERS {
                 continue;
             }
-            let all = tested.tests.iter().map(|other| {
+            let all = tested.tests.iter().filter_map(|other| {
                 let known = last.get(&(step.thread, identity, other.site)).copied();
-                let address = tested.test.beside(address, other).or(known)?;
-                Some(self.variable(address, &tested, other))
+                match tested.test.beside(address, other).or(known) {
+                    // A pointer that nobody can exchange: its reads are not looked at.
+                    None if other.is_pointer() => None,
+                    address => Some(address.map(|address| self.variable(address, &tested, other))),
+                }
             });
             if let Some(all) = all.collect() {
                 readers.insert(event, all);

@@ -506,7 +506,7 @@ fn copy_of(body: &Body, copied: Value) -> Option<Value> {
     })
 }
 
-fn is_slot(body: &Body, value: Value) -> bool {
+pub(crate) fn is_slot(body: &Body, value: Value) -> bool {
     let Operand::Instruction(number) = value.operand() else {
         return false;
     };
@@ -515,7 +515,7 @@ fn is_slot(body: &Body, value: Value) -> bool {
 }
 
 /// What an operation accesses.
-fn address(operation: &Operation) -> Option<Value> {
+pub(crate) fn address(operation: &Operation) -> Option<Value> {
     match operation {
         Operation::Load { address, .. }
         | Operation::Store { address, .. }

@@ -330,6 +330,23 @@ fn deadlocks_behind_waits_are_told() {
     }
 }
 
+/// A loop that goes on to something else, does what it looks for, or comes by a pointer that
+/// others exchange puts nobody behind who was just faster.
+#[test]
+fn deadlocks_behind_loops_that_wait_for_nobody_are_told() {
+    for level in ["-O0", "-O2"] {
+        let folder = Folder::empty();
+        folder.build("lets_itself_out", &[level]);
+        for way in ["empties", "calls", "list", "row", "begins", "exchanged"] {
+            let told = run(&folder, way);
+            assert_eq!(told["failed"], false);
+            let cycles = told["lock_cycles"].as_array().unwrap();
+            assert_eq!(cycles.len(), 1, "{level} {way}: {told}");
+        }
+        assert_eq!(run(&folder, "gate")["lock_cycles"], json!([]), "{level}");
+    }
+}
+
 /// The compiler knows behind the test in front of the loop that the lock is held, and leads
 /// further on from there than from the loop.
 #[test]

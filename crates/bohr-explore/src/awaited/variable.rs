@@ -87,7 +87,7 @@ impl Variable {
     pub fn begin_again(&mut self) {
         self.is_known = false;
         self.lives.push(Life {
-            opens: true,
+            opens: self.opens(None),
             writes: Vec::new(),
         });
     }
@@ -108,7 +108,7 @@ impl Variable {
         let written = Written {
             event: u32::try_from(event).unwrap_or(u32::MAX),
             opens: self.opens(part),
-            is_fixed: is_fixed && part.is_some(),
+            is_fixed: is_fixed && part.is_some() && !self.test.is_pointer(),
         };
         let age = self.age();
         let writes = &mut self.lives[age].writes;
@@ -117,8 +117,12 @@ impl Variable {
         }
     }
 
-    /// What is not known may let a thread go on.
+    /// What is not known may let a thread go on; a pointer by itself never does, but one
+    /// that others exchange may lead to what does.
     fn opens(&self, value: Option<u64>) -> bool {
+        if self.test.is_pointer() {
+            return false;
+        }
         let opens = value.and_then(|value| self.test.opens(&self.model, value));
         opens.unwrap_or(true)
     }

@@ -5,15 +5,18 @@
 //! the function never returns, goes by one load and constants. What is looked at is the
 //! loop and the tests in front of it, since compilers turn `while (!ready) wait()` into
 //! `if (!ready) do wait(); while (!ready);`. Which call waits does not matter, nor whether
-//! one does: whoever is behind such a loop has read a value that opens it.
+//! one does: whoever is behind such a loop has read a value that opens it. Where the thread
+//! may let itself out, the loop awaits nothing (`own.rs`).
 //!
 //! Limits. Tests of two variables at once (`head == tail`), of what went through a
 //! variable on the stack or a call that was not put inline (predicates of C++ and Rust,
 //! and atomics, without optimisation), and loops that can be left otherwise (a time
 //! limit, a `break`) are not understood, and are no such loops.
 
+mod own;
 mod test;
 
+use own::Own;
 pub use test::AwaitTest;
 
 use crate::flow::FunctionFlow;
@@ -28,7 +31,7 @@ use std::collections::BTreeSet;
 /// opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Await {
-    /// In the order of their blocks.
+    /// In the order of their blocks, with the loads of pointers to what they look at.
     pub tests: Vec<AwaitTest>,
 }
 
@@ -119,8 +122,29 @@ impl Search<'_> {
                 }
             }
         }
+        if tests.is_empty() {
+            return None;
+        }
+        let own = Own {
+            program: self.program,
+            function: self.function,
+            body: self.body,
+            layouts: self.program.layouts(),
+            blocks: &region.blocks,
+        };
+        let pointers: Vec<_> = { tests.iter() }
+            .map(|test| own.pointers(test))
+            .collect::<Option<_>>()?;
+        if own.writes(&tests, &shape.blocks) {
+            return None;
+        }
+        own.unite(&mut tests);
+        let mut pointers: BTreeSet<_> = pointers.into_iter().flatten().collect();
+        pointers.retain(|site| tests.iter().all(|test| test.site != *site));
+        let pointers = pointers.into_iter();
+        tests.extend(pointers.filter_map(|site| AwaitTest::of_pointer(self.program, site)));
         tests.sort_by_key(|test| test.site);
-        (!tests.is_empty()).then_some(Await { tests })
+        Some(Await { tests })
     }
 
     /// The test at the end of a block of the loop.

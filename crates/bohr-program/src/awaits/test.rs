@@ -21,9 +21,10 @@ pub struct AwaitTest {
     pub size: u32,
     function: FunctionNumber,
     /// Where it reads: so many bytes from what this points to.
-    base: Value,
+    pub(super) base: Value,
     offset: i64,
-    condition: Value,
+    /// What the branch goes by; none of a pointer to a variable, by which nobody goes.
+    condition: Option<Value>,
     /// What the condition is where the thread stays, if it stays at all.
     stays: [bool; 2],
 }
@@ -61,10 +62,38 @@ impl AwaitTest {
             function,
             base,
             offset,
-            condition,
+            condition: Some(condition),
             stays: [stays(otherwise), stays(then)],
         };
         (bits <= u64::BITS).then_some(test)
+    }
+
+    /// The load of a pointer by which tests come to their variables: whoever exchanges it
+    /// may let a thread go on that finds another variable behind it.
+    pub(super) fn of_pointer(program: &Program, site: SiteNumber) -> Option<AwaitTest> {
+        let function = program.sites[site].function;
+        let body = program.functions[function].body.as_ref()?;
+        let load = program.sites[site].instruction;
+        let Operation::Load { address, .. } = body.instructions[load].operation else {
+            return None;
+        };
+        let (base, offset) = base(program, body, address);
+        let size = number(program, body.instructions[load].result)?.bits() / 8;
+        Some(AwaitTest {
+            site,
+            size,
+            function,
+            base,
+            offset,
+            condition: None,
+            stays: [true; 2],
+        })
+    }
+
+    /// Whether it is about a pointer to the variable of another test.
+    #[must_use]
+    pub fn is_pointer(&self) -> bool {
+        self.condition.is_none()
     }
 
     /// Where another test of the same loop reads, when this one reads there, if what
@@ -90,7 +119,7 @@ impl AwaitTest {
             function: self.function,
             read: read.into(),
         };
-        let holds = evaluation.value(self.condition)? & 1 == 1;
+        let holds = evaluation.value(self.condition?)? & 1 == 1;
         Some(!self.stays[usize::from(holds)])
     }
 }
@@ -120,7 +149,7 @@ fn loads(body: &Body, value: Value, depth: u32) -> Option<Vec<InstructionNumber>
 }
 
 /// What an address points into, and how far.
-fn base(program: &Program, body: &Body, address: Value) -> (Value, i64) {
+pub(super) fn base(program: &Program, body: &Body, address: Value) -> (Value, i64) {
     let layouts = program.layouts();
     let (mut base_of, mut offset) = (address, 0i64);
     while let Some((source, base, indices)) = element(program, body, base_of) {

@@ -179,7 +179,7 @@ impl Candidates {
 
 /// What a call names: a function, or (inside) nothing that is a function, such
 /// as inline assembly. `None` if it calls through a pointer.
-fn named(program: &Program, call: &Call) -> Option<Option<FunctionNumber>> {
+pub(crate) fn named(program: &Program, call: &Call) -> Option<Option<FunctionNumber>> {
     let mut constant = call.callee.constant()?;
     loop {
         match program.constants[constant].value {
