@@ -1,11 +1,14 @@
 //! Names of global variables and of the fields in them, from a program's
 //! symbols and debug information.
 
+mod parts;
+
 use gimli::Reader;
 use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, EndianArcSlice, RunTimeEndian, Unit,
 };
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use parts::{Row, bits, bounds, indices};
 use std::sync::Arc;
 
 type Bytes = EndianArcSlice<RunTimeEndian>;
@@ -180,7 +183,12 @@ impl Globals {
             depth + 1,
         )?;
         match entry.tag() {
-            gimli::DW_TAG_array_type => Some(inner * count(unit, kind)?),
+            gimli::DW_TAG_array_type => {
+                let elements = bounds(unit, kind)?
+                    .into_iter()
+                    .try_fold(1, u64::checked_mul)?;
+                inner.checked_mul(elements)
+            }
             _ => Some(inner),
         }
     }
@@ -205,7 +213,10 @@ impl Globals {
                 let (Some(element), Some(size @ 1..)) = (element, size) else {
                     return offset;
                 };
-                name.push_str(&format!("[{}]", offset / size));
+                let bounds = bounds(unit, kind).unwrap_or_default();
+                for index in indices(offset / size, &bounds) {
+                    name.push_str(&format!("[{index}]"));
+                }
                 self.descend(unit_number, element, offset % size, name, depth + 1)
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
@@ -228,7 +239,8 @@ impl Globals {
         }
     }
 
-    /// The field that covers `offset`: its name, start and type.
+    /// The field that covers `offset`: its name, start and type. Bit fields side by side are
+    /// told together: who writes one of them writes them all.
     fn member(
         &self,
         unit: &Unit<Bytes>,
@@ -237,9 +249,17 @@ impl Globals {
     ) -> Option<(String, u64, gimli::UnitOffset)> {
         let mut tree = unit.entries_tree(Some(kind)).ok()?;
         let mut children = tree.root().ok()?.children();
+        let mut row = Row::default();
         while let Ok(Some(child)) = children.next() {
             let entry = child.entry();
             if entry.tag() != gimli::DW_TAG_member {
+                continue;
+            }
+            if let Some((bits, inner)) = bits(entry).zip(reference(entry)) {
+                if row.holds(offset) && row.bits.end != bits.start {
+                    break;
+                }
+                row.add(bits, self.text(unit, entry).unwrap_or_default(), inner);
                 continue;
             }
             let Some((start, inner)) =
@@ -252,7 +272,8 @@ impl Globals {
                 return Some((self.text(unit, entry)?, start, inner));
             }
         }
-        None
+        let of = row.of.filter(|_| row.holds(offset))?;
+        Some((row.names.join("|"), offset, of))
     }
 }
 
@@ -295,20 +316,6 @@ fn reference(entry: &Entry<'_>) -> Option<gimli::UnitOffset> {
 
 fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
     entry.attr_value(name)?.udata_value()
-}
-
-/// How many elements an array has.
-fn count(unit: &Unit<Bytes>, array: gimli::UnitOffset) -> Option<u64> {
-    let mut tree = unit.entries_tree(Some(array)).ok()?;
-    let mut children = tree.root().ok()?.children();
-    let mut total = 1;
-    while let Ok(Some(child)) = children.next() {
-        let entry = child.entry();
-        let count = number(entry, gimli::DW_AT_count);
-        let bound = number(entry, gimli::DW_AT_upper_bound).map(|bound| bound + 1);
-        total *= count.or(bound)?;
-    }
-    Some(total)
 }
 
 #[cfg(test)]

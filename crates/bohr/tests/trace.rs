@@ -109,6 +109,52 @@ fn whoever_reads_no_further_has_seen_enough() {
     assert!(!said.contains("disk"), "{said}");
 }
 
+const PARTS: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+
+static int matrix[3][4];
+static struct {
+    int before;
+    unsigned ready : 3, done : 5;
+    int after;
+} flags;
+
+static void *work(void *argument) {
+    matrix[1][2]++;
+    flags.done++;
+    return argument;
+}
+
+int main(void) {
+    pthread_t one;
+    pthread_create(&one, NULL, work, NULL);
+    matrix[1][2]++;
+    flags.done++;
+    pthread_join(one, NULL);
+    abort();
+}
+"#;
+
+/// Elements by all their indices, and bit fields with those that are written with them.
+#[test]
+fn elements_and_bit_fields_have_names() {
+    let folder = Folder::empty();
+    std::fs::write(folder.path("parts.c"), PARTS).expect("a source");
+    let words = ["cc", "-g", "-O1", "-pthread", "-o", "program", "parts.c"];
+    folder.bohr(&words).expect(0);
+    folder.bohr(&["hunt", "--", "./program"]).expect(1);
+    let told = folder.bohr(&["trace", "program.bohr", "--json"]);
+    let told = told.expect(0).json();
+    let events = told["events"].as_array().expect("events").iter();
+    let written: std::collections::BTreeSet<&str> = events
+        .filter(|event| event["thread"] == "0:1" && event["kind"] == "write")
+        .map(|event| event["variable"].as_str().expect("a name"))
+        .collect();
+    let expected = ["flags.ready|done", "matrix[1][2]"];
+    assert!(written.iter().eq(&expected), "{told}");
+}
+
 #[test]
 fn a_wrong_word_is_refused() {
     let folder = Folder::empty();
