@@ -9,9 +9,9 @@ use crate::names::Names;
 use crate::race::{Stacks, stack_at};
 use crate::ran::Ran;
 use crate::verdict::{is_written, written_spot};
-use bohr_event::FailureKind;
 use bohr_event::control::Step;
-use bohr_explain::{LockCycle, Taking, lock_cycles};
+use bohr_event::{FailureKind, Operation};
+use bohr_explain::{Awaited, LockCycle, Taking, lock_cycles};
 use serde::Serialize;
 
 /// A thread of a cycle.
@@ -108,10 +108,16 @@ pub fn found(run: &Ran, atlas: &mut Atlas) -> Vec<LockCycle> {
         atlas.update(&detail.objects);
     }
     let mut words = LockWords::of(atlas);
+    let mut cycles = |atlas: &mut Atlas, awaited: &[Awaited]| {
+        let mut step = |operation: &Operation| words.step(atlas, operation);
+        lock_cycles(run.steps(), awaited, &mut step)
+    };
+    // What threads have waited for can only take cycles away, and most runs have none.
+    if cycles(atlas, &[]).is_empty() {
+        return Vec::new();
+    }
     let awaited = awaited(atlas, run.steps(), run.values());
-    lock_cycles(run.steps(), &awaited, &mut |operation| {
-        words.step(atlas, operation)
-    })
+    cycles(atlas, &awaited)
 }
 
 /// The events of cycles.
