@@ -78,6 +78,9 @@ pub fn directly<R>(action: impl FnOnce() -> R) -> R {
 
 /// The same for calls that leave nothing behind in this process.
 pub fn in_passing<R>(action: impl FnOnce() -> R) -> R {
+    if control::is_dispatching() && !control::is_shared() {
+        ENGINE.note_strange();
+    }
     let before = SELECTOR.swap(ALLOW, Ordering::Relaxed);
     let result = action();
     SELECTOR.store(before, Ordering::Relaxed);

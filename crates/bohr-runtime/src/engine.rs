@@ -74,6 +74,8 @@ pub struct Engine {
     /// Events that have been watched, in case nobody changes anything; 0 if nobody
     /// watches.
     watched: Cell<u32>,
+    /// How often the system had been asked for something when that began.
+    watched_since: Cell<u64>,
     /// Every event goes the slow way and is recorded.
     tracing: Cell<bool>,
     /// Counts waits: their order.
@@ -109,6 +111,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     forked: Cell::new(false),
     limit: Cell::new(u64::MAX),
     watched: Cell::new(0),
+    watched_since: Cell::new(0),
     tracing: Cell::new(false),
     waits: Cell::new(0),
     last: Cell::new(None),

@@ -32,11 +32,18 @@ use core::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 
-/// Takes the fingerprint of this moment, in which the running thread has come to an
-/// operation. `None` where something cannot be told.
+/// What the threads go on with, without the rest of the memory: quickly taken, and
+/// different as soon as one of them counts in a register or on its stack.
+pub struct Sketch {
+    digest: Digest,
+    hidden: Vec<Range<usize>>,
+}
+
+/// Sketches this moment, in which the running thread has come to an operation. `None`
+/// where something cannot be told.
 #[inline(never)]
-pub fn take() -> Option<Fingerprint> {
-    let mut digest = Digest(0x243f_6a88_85a3_08d3);
+pub fn sketch() -> Option<Sketch> {
+    let mut digest = Digest(0x243f_6a88_85a3_08d3, 0);
     let mut hidden = vec![TRACE..MAIN_STACK, SHADOW..SHADOW_END, own_memory()?];
     hidden.extend(verdict::REPORTING.memory());
     hidden.extend(kernel_notes());
@@ -47,12 +54,21 @@ pub fn take() -> Option<Fingerprint> {
         is_known &= digest.mix_thread(thread, &mut hidden).is_some();
     });
     digest.mix_order();
-    if !is_known {
-        return None;
-    }
     hidden.sort_unstable_by_key(|range| range.start);
-    digest.mix_memory(&hidden)?;
-    Some(Fingerprint(digest.finish()))
+    is_known.then_some(Sketch { digest, hidden })
+}
+
+impl Sketch {
+    /// The number of this much.
+    pub fn number(&self) -> u64 {
+        self.digest.finish()
+    }
+
+    /// The fingerprint of the same moment, and how many bytes were looked at for it.
+    pub fn whole(mut self) -> Option<(Fingerprint, usize)> {
+        self.digest.mix_memory(&self.hidden)?;
+        Some((Fingerprint(self.digest.0), self.digest.1))
+    }
 }
 
 /// Behind the shadow of the heap.
@@ -82,8 +98,8 @@ fn kernel_notes() -> Option<Range<usize>> {
     Some(start..start + LENGTH)
 }
 
-/// What has been seen so far.
-struct Digest(u64);
+/// What has been seen so far, and how many bytes of that are pages with content.
+struct Digest(u64, usize);
 
 impl Hasher for Digest {
     fn write(&mut self, bytes: &[u8]) {
@@ -140,6 +156,8 @@ impl Digest {
         // Whoever is on another stack than its own has frames there that nobody knows.
         (start..end).contains(&lowest).then_some(())?;
         hidden.push(start..lowest);
+        // What is in use of it, which may be little, tells most moments apart.
+        self.mix_pages(lowest..end);
         Some(())
     }
 
@@ -216,6 +234,7 @@ impl Digest {
 
     fn mix_page(&mut self, start: usize, bytes: &[u8]) {
         if bytes.iter().any(|&byte| byte != 0) {
+            self.1 += bytes.len();
             self.write_u64(start as u64);
             self.write(bytes);
         }

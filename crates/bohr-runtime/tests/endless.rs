@@ -59,18 +59,22 @@ fn circles_are_told_early_and_replay() {
     }
 }
 
-/// Whoever counts is never twice in the same state.
+/// Whoever counts is never twice in the same state, nor whoever asks the system.
 #[test]
 fn loops_that_get_somewhere_are_no_circles() {
     let program = Program::compile("circles.c");
-    let mut template = program.start_with(&["gives-up"]);
-    let report = template.run(&long(&Plan::new(Rule::Random))).remove(0);
-    assert_eq!(report.outcome, Outcome::Exited { code: 0 });
-    assert!(report.events > 600_000, "{} events", report.events);
-    let mut template = program.start_with(&["counts"]);
-    let report = template.run(&long(&Plan::new(Rule::Random))).remove(0);
-    let message = &failure(&report).message;
-    assert!(message.contains("its limit of events"), "{message}");
+    for way in ["gives-up", "reads"] {
+        let mut template = program.start_with(&[way]);
+        let report = template.run(&long(&Plan::new(Rule::Random))).remove(0);
+        assert_eq!(report.outcome, Outcome::Exited { code: 0 }, "{way}");
+        assert!(report.events > 600_000, "{} events", report.events);
+    }
+    for way in ["counts", "polls"] {
+        let mut template = program.start_with(&[way]);
+        let report = template.run(&long(&Plan::new(Rule::Random))).remove(0);
+        let message = &failure(&report).message;
+        assert!(message.contains("its limit of events"), "{way}: {message}");
+    }
 }
 
 /// Wherever in its loop it is seen to wait, also while it has what the other one needs.

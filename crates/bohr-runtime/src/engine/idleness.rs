@@ -29,6 +29,7 @@ impl Engine {
             if yields.is_multiple_of(MANY) && self.is_everybody_idle() {
                 self.each_live(|thread| thread.spin.watch());
                 self.watched.set(1);
+                self.watched_since.set(self.recurrence.strange());
                 // What is left of the fast path would not be seen.
                 self.settle();
             }
@@ -58,6 +59,10 @@ impl Engine {
             Yield => spin.watched(Turn::Yield),
             Acquire | AcquireShared | Release | ReleaseShared | Fence => {}
             _ => return self.stop_watching(),
+        }
+        // What the system is asked for may be what they wait for.
+        if self.recurrence.strange() != self.watched_since.get() {
+            return self.stop_watching();
         }
         if watched < WATCHED {
             return;

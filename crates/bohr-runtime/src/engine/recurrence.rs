@@ -7,7 +7,8 @@
 //! among themselves, fingerprints are taken of some moments in which one thread is at one
 //! place, and compared with those of the stretch before. A loop that counts is never in
 //! the same state, however little it does, and goes on up to where it gives up or to the
-//! limit of events. A state that comes again at once is no livelock yet: another schedule
+//! limit of events; most such loops tell by what their threads hold, and the memory need
+//! not be looked at. A state that comes again at once is no livelock yet: another schedule
 //! might lead out of it, as in threads that get into each other's way and retry. Between
 //! two stretches lie so many events that chance would have found one.
 //!
@@ -39,7 +40,19 @@ const LONGEST: u32 = 1 << 17;
 /// The most fingerprints of a stretch, and how many of them one thread can fill without a
 /// switch. Others show what it finds when others have run.
 const SAMPLES: usize = 16;
+/// After so many bytes of memory no further fingerprint is taken in a stretch: a program
+/// with much memory would spend its time on that.
+const MOST_BYTES: usize = 1 << 29;
 const IN_A_ROW: usize = 4;
+
+/// A moment of a stretch.
+struct Sample {
+    sketch: u64,
+    /// Taken where the sketch was seen before.
+    state: Option<Fingerprint>,
+    /// Events executed then.
+    events: u64,
+}
 
 /// What is known about the run so far.
 pub struct Recurrence {
@@ -51,9 +64,11 @@ pub struct Recurrence {
     sights: RefCell<Vec<(ThreadIndex, Sight)>>,
     /// Of which moments fingerprints are taken.
     moment: Cell<Option<(ThreadIndex, PlaceNumber)>>,
-    /// Those of the stretch before, and of this one, with the events executed then.
-    before: RefCell<Vec<(Fingerprint, u64)>>,
-    samples: RefCell<Vec<(Fingerprint, u64)>>,
+    /// Those of the stretch before, and of this one.
+    before: RefCell<Vec<Sample>>,
+    samples: RefCell<Vec<Sample>>,
+    /// Bytes that were looked at in this stretch.
+    bytes: Cell<usize>,
     /// Events executed when the thread had been switched to that the last one is of.
     turn: Cell<u64>,
     /// Events after which the program may go on otherwise, whatever its own state.
@@ -72,6 +87,7 @@ impl Recurrence {
             moment: Cell::new(None),
             before: RefCell::new(Vec::new()),
             samples: RefCell::new(Vec::new()),
+            bytes: Cell::new(0),
             turn: Cell::new(0),
             strange: Cell::new(0),
             strange_before: Cell::new(0),
@@ -94,6 +110,11 @@ impl Recurrence {
         self.strange.set(self.strange.get() + 1);
     }
 
+    /// How often that has happened.
+    pub fn strange(&self) -> u64 {
+        self.strange.get()
+    }
+
     /// Takes a sight in; whether there are too many different ones.
     fn sees(&self, thread: ThreadIndex, sight: Sight) -> bool {
         let mut sights = self.sights.borrow_mut();
@@ -107,6 +128,7 @@ impl Recurrence {
         self.watched.set(1);
         self.sights.borrow_mut().clear();
         self.samples.borrow_mut().clear();
+        self.bytes.set(0);
         if self.strange.get() != self.strange_before.get() {
             self.before.borrow_mut().clear();
         }
@@ -131,8 +153,15 @@ impl Recurrence {
     /// When the program was in this state before.
     fn recurs(&self, state: Fingerprint) -> Option<u64> {
         let before = self.before.borrow();
-        let same = before.iter().find(|(known, _)| *known == state)?;
-        (self.strange.get() == self.strange_before.get()).then_some(same.1)
+        let same = before.iter().find(|known| known.state == Some(state))?;
+        (self.strange.get() == self.strange_before.get()).then_some(same.events)
+    }
+
+    /// Whether it may be worth while to look at the memory, too.
+    fn is_known(&self, sketch: u64) -> bool {
+        let (before, samples) = (self.before.borrow(), self.samples.borrow());
+        let mut known = before.iter().chain(samples.iter());
+        self.bytes.get() < MOST_BYTES && known.any(|one| one.sketch == sketch)
     }
 }
 
@@ -197,10 +226,20 @@ impl Engine {
     }
 
     fn compare_state(&self) {
-        let Some(state) = fingerprint::take() else {
+        let Some(moment) = fingerprint::sketch() else {
             return self.end_stretch();
         };
-        match self.recurrence.recurs(state) {
+        let sketch = moment.number();
+        let mut state = None;
+        if self.recurrence.is_known(sketch) {
+            let Some((whole, bytes)) = moment.whole() else {
+                return self.end_stretch();
+            };
+            let bytes_before = self.recurrence.bytes.get();
+            self.recurrence.bytes.set(bytes_before + bytes);
+            state = Some(whole);
+        }
+        match state.and_then(|state| self.recurrence.recurs(state)) {
             Some(events) if self.have_all_run() => {
                 let message = format!(
                     "the program goes round in a circle: it is in the same state as {} events \
@@ -211,7 +250,11 @@ impl Engine {
             }
             _ => {
                 let mut samples = self.recurrence.samples.borrow_mut();
-                samples.push((state, self.events()));
+                samples.push(Sample {
+                    sketch,
+                    state,
+                    events: self.events(),
+                });
             }
         }
     }

@@ -253,8 +253,13 @@ interpose! {
                     _ => None,
                 }
             }
-            _ => polling::answer(number, arguments, place)
-                .or_else(|| system_calls::answer(number, arguments, place)),
+            _ => {
+                if !system_calls::is_between_threads(number) {
+                    ENGINE.note_strange();
+                }
+                polling::answer(number, arguments, place)
+                    .or_else(|| system_calls::answer(number, arguments, place))
+            }
         };
         if answer.is_none() && control::is_on() {
             outlasting::note_call(number, arguments);

@@ -20,6 +20,8 @@ use core::ffi::c_void;
 /// signal has ended the wait. The call that follows asks the kernel without
 /// waiting and tells the program what is ready.
 pub fn wait_until(check: &(dyn Fn() -> bool + '_), receive: Operation, deadline: u64) -> bool {
+    // Also where it does not wait: what it is told may come from outside.
+    ENGINE.note_strange();
     let wait = Wait::Check(&raw const check as usize);
     match ENGINE.announce_interruptible(receive, wait, deadline, Interruptible::Always) {
         Woken::Cancelled => cancel::act(),

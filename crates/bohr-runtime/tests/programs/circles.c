@@ -1,12 +1,15 @@
 // Threads that go round in circles, one way per argument.
+#define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const char *way;
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
-static int counts[2], said;
+static int counts[2], said, file;
 
 static int is(const char *name) { return strcmp(way, name) == 0; }
 
@@ -19,6 +22,15 @@ static void polite(pthread_mutex_t *first, pthread_mutex_t *second) {
     }
 }
 
+// Gets somewhere as far as the kernel knows, and only there.
+static void read_on(void) {
+    for (char zero = 0, more = 1; more;) {
+        pthread_mutex_lock(&left);
+        more = read(file, &zero, 1) == 1;
+        pthread_mutex_unlock(&left);
+    }
+}
+
 static void *work(void *number) {
     int self = *(int *)number;
     if (is("yields"))
@@ -28,6 +40,9 @@ static void *work(void *number) {
     if (is("locks")) polite(self ? &left : &right, self ? &right : &left);
     if (is("counts"))
         for (;;) counts[self]++, sched_yield();
+    if (is("reads")) read_on();
+    if (is("polls"))
+        for (struct pollfd outside = {0, POLLIN, 0};;) poll(&outside, 1, 0), sched_yield();
     // Two of these are many events, and each of them comes to its end.
     // One waits for what the other one says, and looks under the lock that it takes.
     if (is("asks") || is("asks-later")) {
@@ -48,6 +63,8 @@ static void *work(void *number) {
 
 int main(int count, char **arguments) {
     way = arguments[count - 1];
+    file = memfd_create("zeroes", 0);
+    if (is("reads") && ftruncate(file, 350000) != 0) return 1;
     pthread_t threads[2];
     int numbers[2] = {0, 1};
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, &numbers[i]);
