@@ -17,6 +17,8 @@ impl Mutex {
     const ROBUST: u32 = 16;
     /// `__lock` of a robust mutex whose owner died.
     const OWNER_DIED: u32 = 0x4000_0000;
+    /// `__owner` of a robust mutex that nobody has made consistent.
+    const LOST: i32 = i32::MAX - 1;
     /// `__lock`'s bits for the owner of robust and inheriting ones.
     const OWNER: u32 = 0x3fff_ffff;
 
@@ -39,6 +41,12 @@ impl Mutex {
 
     fn kind(self) -> u32 {
         read_word(self.0 + 16)
+    }
+
+    /// Whether nobody can have it any more: its owner died, and whoever came next gave it
+    /// back without saying that what it protects is consistent.
+    pub fn is_lost(self) -> bool {
+        self.kind() & Self::ROBUST != 0 && read_word(self.0 + 8) as i32 == Self::LOST
     }
 
     /// Whether the owner may lock it again, or is told that it must not.
@@ -99,6 +107,8 @@ impl ReadWriteLock {
     const WRITE_LOCKED: u32 = 2;
     /// The number of readers stands above.
     const READERS: u32 = 3;
+    /// `__flags` of a lock that lets writers go first.
+    const PREFERS_WRITERS: u32 = 2;
 
     /// The lock at this address.
     pub fn at(address: usize) -> ReadWriteLock {
@@ -112,6 +122,11 @@ impl ReadWriteLock {
     /// The number of the thread that holds it for writing, 0 if nobody does.
     pub fn writer(self) -> i32 {
         read_word(self.0 + 24) as i32
+    }
+
+    /// Whether a writer that waits for it keeps readers from it.
+    pub fn prefers_writers(self) -> bool {
+        read_word(self.0 + 48) == Self::PREFERS_WRITERS
     }
 
     /// Whether it can be taken for reading.

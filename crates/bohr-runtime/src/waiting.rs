@@ -80,7 +80,7 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
     match wait {
         Wait::Nothing => true,
         Wait::Mutex(address) => Mutex::at(address).can_be_taken_by(thread.owner_number.get()),
-        Wait::ReadLock(address) => ReadWriteLock::at(address).can_be_read(),
+        Wait::ReadLock(address) => can_be_read(address),
         Wait::WriteLock(address) => ReadWriteLock::at(address).can_be_written(),
         Wait::Semaphore(address) => Semaphore::at(address).is_above_zero(),
         // The C library's spin lock is 1 while it is free.
@@ -96,6 +96,22 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Timer(timer) => timers::has_expired(timer),
         Wait::Check(check) => crate::descriptors::check(check),
     }
+}
+
+/// Whether a reader-writer lock can be taken for reading: some let a writer that waits go
+/// first.
+pub fn can_be_read(address: usize) -> bool {
+    let lock = ReadWriteLock::at(address);
+    lock.can_be_read() && !(lock.prefers_writers() && does_writer_wait(address))
+}
+
+fn does_writer_wait(address: usize) -> bool {
+    let mut waits = false;
+    ENGINE.each_live(|thread| {
+        let wants = thread.wait.get() == Wait::WriteLock(address);
+        waits |= wants && thread.deadline.get() != NOW;
+    });
+    waits
 }
 
 /// Whether a futex holds something else than when the wait began, where somebody from

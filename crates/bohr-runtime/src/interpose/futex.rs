@@ -7,13 +7,14 @@ use crate::{
     control,
     engine::{ENGINE, Woken, operation},
     interpose::{condition, mutex},
-    neighbours, outlasting, system,
+    neighbours, outlasting,
+    peek::peek,
+    system,
     system_calls::{
         self,
         copies::{self, Wanted},
     },
     thread::{Interruptible, Wait},
-    waiting::read_word,
 };
 use bohr_event::{EventKind, MemoryOrder, Operation};
 
@@ -82,13 +83,8 @@ impl Futex {
             libc::FUTEX_WAIT_BITSET => self.wait(self.third_value, self.deadline(true)),
             libc::FUTEX_WAKE => self.wake(ANY),
             libc::FUTEX_WAKE_BITSET => self.wake(self.third_value),
-            libc::FUTEX_REQUEUE => self.requeue(),
-            libc::FUTEX_CMP_REQUEUE => {
-                if read_word(self.word) != self.third_value {
-                    return Some(-(libc::EAGAIN as isize));
-                }
-                self.requeue()
-            }
+            libc::FUTEX_REQUEUE => self.requeue(None),
+            libc::FUTEX_CMP_REQUEUE => self.requeue(Some(self.third_value)),
             libc::FUTEX_WAKE_OP => self.wake_operation(),
             _ => return self.with_owner(),
         })
@@ -104,8 +100,10 @@ impl Futex {
             size: 4,
             ..operation(EventKind::Read, self.word, self.place)
         });
-        if read_word(self.word) != self.value {
-            return -(libc::EAGAIN as isize);
+        match word_at(self.word) {
+            None => return -(libc::EFAULT as isize),
+            Some(found) if found != self.value => return -(libc::EAGAIN as isize),
+            Some(_) => {}
         }
         ENGINE.current().token.set(u64::from(bits));
         let waiting = operation(EventKind::Wait, self.word, self.place);
@@ -158,9 +156,17 @@ impl Futex {
         woken + others.unwrap_or(0)
     }
 
-    /// Wakes some, and makes others wait on the second word.
-    fn requeue(self) -> isize {
+    /// Wakes some, and makes others wait on the second word, if the first is as expected
+    /// at that very moment.
+    fn requeue(self, expected: Option<u32>) -> isize {
         self.announce_wake(self.word);
+        if let Some(expected) = expected {
+            match word_at(self.word) {
+                None => return -(libc::EFAULT as isize),
+                Some(found) if found != expected => return -(libc::EAGAIN as isize),
+                Some(_) => {}
+            }
+        }
         let woken = self.wake_at(self.word, self.value as usize, ANY);
         let moved = condition::waiters(self.word).into_iter().take(self.fourth);
         let moved = moved.map(|thread| thread.wait.set(Wait::Wake(self.second_word)));
@@ -173,7 +179,10 @@ impl Futex {
         self.announce_wake(self.word);
         let code = self.third_value;
         let (argument, comparison) = (sign_extended(code >> 12), sign_extended(code));
-        let old = read_word(self.second_word) as i32;
+        let Some(old) = word_at(self.second_word) else {
+            return -(libc::EFAULT as isize);
+        };
+        let old = old as i32;
         let argument = if code >> 31 != 0 {
             1 << (argument & 31)
         } else {
@@ -206,6 +215,11 @@ impl Futex {
         };
         (woken + more) as isize
     }
+}
+
+/// What a futex holds, unless the program has passed an address where nothing is.
+fn word_at(address: usize) -> Option<u32> {
+    peek(address, 4).map(|found| found as u32)
 }
 
 /// The low twelve bits as a signed number.

@@ -47,10 +47,12 @@ fn try_lock(mutex: Raw) -> i32 {
     let try_lock = real!(fn pthread_mutex_trylock(Raw) -> i32);
     let lock = real!(fn pthread_mutex_lock(Raw) -> i32);
     // SAFETY: the program's mutex. What the owner gets from locking again
-    // differs from trying; that call does not block.
+    // differs from trying, and trying one that is lost leaves it locked; neither
+    // call blocks.
     unsafe {
         let number = ENGINE.current().owner_number.get();
-        if Mutex::at(mutex as usize).is_held_by(number) {
+        let state = Mutex::at(mutex as usize);
+        if state.is_held_by(number) || state.is_lost() {
             lock(mutex)
         } else {
             try_lock(mutex)

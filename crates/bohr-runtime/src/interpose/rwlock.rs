@@ -8,6 +8,7 @@ use crate::{
     layout::ReadWriteLock,
     real::real,
     thread::Wait,
+    waiting,
 };
 use bohr_event::EventKind;
 
@@ -47,6 +48,10 @@ fn write(lock: Lock, place: u64, deadline: u64) -> i32 {
         return libc::EDEADLK;
     }
     let address = lock as usize;
+    if ReadWriteLock::at(address).prefers_writers() {
+        // From when on it keeps readers out is up to the schedule.
+        ENGINE.step(operation(EventKind::Look, address, place));
+    }
     let acquire = operation(EventKind::Acquire, address, place);
     match ENGINE.announce(acquire, Wait::WriteLock(address), mutex::expiry(deadline)) {
         Woken::Expired => libc::ETIMEDOUT,
@@ -88,6 +93,9 @@ interpose! {
         if control::is_on() {
             let acquire = operation(EventKind::AcquireShared, lock as usize, caller());
             ENGINE.attempt(acquire, Wait::ReadLock(lock as usize));
+            if !waiting::can_be_read(lock as usize) {
+                return libc::EBUSY;
+            }
         }
         real_read(lock)
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -31,6 +32,16 @@ static void *waits_once(void *unused) {
     return unused;
 }
 
+static void *flips(void *unused) {
+    for (int round = 0; round < 3; round++) {
+        word = 1;
+        sched_yield();
+        word = 0;
+        sched_yield();
+    }
+    return unused;
+}
+
 static void start(pthread_t *threads, int count, void *(*run)(void *)) {
     ready = done = word = 0;
     for (intptr_t i = 0; i < count; i++)
@@ -43,6 +54,7 @@ int main(void) {
     pthread_t threads[3];
     assert(futex(&word, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0) == -1 && errno == EAGAIN);
     assert(futex((char *)&word + 1, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0) == -1 && errno == EINVAL);
+    assert(futex((void *)8, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0) == -1 && errno == EFAULT);
     struct timespec span = {.tv_sec = 1000};
     assert(futex(&word, FUTEX_WAIT_PRIVATE, 0, &span, 0, 0) == -1 && errno == ETIMEDOUT);
 
@@ -71,6 +83,15 @@ int main(void) {
     }
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], 0);
+
+    // Who is told that waiters were moved has found the word as expected.
+    word = 0;
+    pthread_create(&threads[0], 0, flips, 0);
+    for (int round = 0; round < 4; round++) {
+        long now = futex(&word, FUTEX_CMP_REQUEUE_PRIVATE, 0, (void *)10, &other, 0);
+        assert(now == 0 ? word == 0 : errno == EAGAIN && word == 1);
+    }
+    pthread_join(threads[0], 0);
 
     other = 5;
     int add_two_if_five = FUTEX_OP(FUTEX_OP_ADD, 2, FUTEX_OP_CMP_EQ, 5);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 static pthread_rwlock_t guard = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t polite;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -34,6 +35,35 @@ static void *read_or_write(void *writes) {
         assert(pthread_rwlock_unlock(&guard) == 0);
     }
     return 0;
+}
+
+static void *write_once(void *unused) {
+    assert(pthread_rwlock_wrlock(&polite) == 0);
+    assert(pthread_rwlock_unlock(&polite) == 0);
+    return unused;
+}
+
+// A writer that waits keeps readers out, whoever reads already, until it gives up.
+static void let_writers_go_first(void) {
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&polite, &attributes);
+    assert(pthread_rwlock_rdlock(&polite) == 0 && pthread_rwlock_tryrdlock(&polite) == 0);
+    assert(pthread_rwlock_unlock(&polite) == 0);
+    struct timespec past = {0};
+    assert(pthread_rwlock_timedwrlock(&polite, &past) == ETIMEDOUT);
+    pthread_t writer;
+    pthread_create(&writer, 0, write_once, 0);
+    int refused;
+    while ((refused = pthread_rwlock_tryrdlock(&polite)) == 0) {
+        assert(pthread_rwlock_unlock(&polite) == 0);
+        sched_yield();
+    }
+    assert(refused == EBUSY && pthread_rwlock_timedrdlock(&polite, &past) == ETIMEDOUT);
+    assert(pthread_rwlock_unlock(&polite) == 0);
+    pthread_join(writer, 0);
+    assert(pthread_rwlock_rdlock(&polite) == 0 && pthread_rwlock_unlock(&polite) == 0);
 }
 
 static void *in_step(void *number) {
@@ -77,6 +107,7 @@ int main(void) {
     assert(serial == 3 && counter == 3);
     assert(pthread_spin_trylock(&spin) == 0 && pthread_spin_trylock(&spin) == EBUSY);
 
+    let_writers_go_first();
     struct timespec soon;
     clock_gettime(CLOCK_REALTIME, &soon);
     soon.tv_sec += 100;

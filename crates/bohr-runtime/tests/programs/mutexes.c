@@ -88,6 +88,13 @@ int main(void) {
     assert(pthread_mutex_unlock(&robust) == 0);
     assert(pthread_mutex_lock(&robust) == 0);
     assert(pthread_mutex_unlock(&robust) == 0);
+    // Given back as it was found, it is lost, and everybody is told.
+    pthread_create(&thread, 0, die_holding, 0);
+    pthread_join(thread, 0);
+    assert(pthread_mutex_lock(&robust) == EOWNERDEAD);
+    assert(pthread_mutex_unlock(&robust) == 0);
+    assert(pthread_mutex_lock(&robust) == ENOTRECOVERABLE);
+    assert(pthread_mutex_lock(&robust) == ENOTRECOVERABLE);
 
     pthread_mutex_lock(&plain);
     both(give_up, 0);
