@@ -24,6 +24,17 @@ const THREADS: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <bohr.
         return worker(&ran[0]) == 0;
     }";
 
+/// Of what its loop computes, one value is used in the end only if it goes wrong.
+const CHECKED: &str = "#include <stdio.h>\n#include <stdlib.h>
+    static volatile int numbers[4] = {1, 2, 3, 4};
+    int main(void) {
+        int sum = 0, product = 1;
+        for (int i = 0; i < 4; i++) { sum += numbers[i]; product *= numbers[i]; }
+        if (sum != 10) { printf(\"%d %d\\n\", sum, product); exit(0); }
+        printf(\"%d\\n\", sum);
+        return 0;
+    }";
+
 /// A visit to leave out: a gate by its number, and the visit.
 type Skip = (usize, u32);
 
@@ -127,6 +138,17 @@ fn a_thread_body_started_through_a_pointer() {
         ["033 2 15\n", "303 2 15\n", "330 2 15\n"].contains(&output.as_str()),
         "{output}"
     );
+}
+
+#[test]
+fn what_a_failed_check_prints_is_a_value_of_the_loop_before() {
+    for level in ["-O0", "-O1", "-O2"] {
+        let program = Gated::new("t.c", CHECKED, &[level, "-fno-unroll-loops"]);
+        let gate = program.loop_in("main");
+        assert_eq!(program.without(&[]), "10\n", "{level}");
+        assert_eq!(program.without(&[(gate, 1)]), "8 12\n", "{level}");
+        assert_eq!(program.without(&[(gate, 3)]), "6 6\n", "{level}");
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub fn repetitions(
             let variables = variable::inductions(&region);
             let exits = region.ordinary_exits(&returning);
             let counter = repetitive::counter(&region, &variables, &exits);
-            let shortcut = shortcut::shortcut(&region, &variables, &exits, &returning);
+            let shortcut = shortcut::shortcut(&region, &variables, &exits);
             Repetition {
                 variables,
                 counter,

@@ -78,7 +78,6 @@ pub(crate) fn shortcut(
     region: &Region<'_>,
     variables: &[Induction],
     exits: &[Edge],
-    returning: &[bool],
 ) -> Result<Shortcut, Refusal> {
     let decision = match exits {
         [] => return Err(Refusal::Endless),
@@ -104,7 +103,7 @@ pub(crate) fn shortcut(
         Test::First => Vec::new(),
         Test::Last => {
             skip.other_ends(decision, exits)?;
-            skip.live_after(returning)?
+            skip.live_after(decision)?
         }
     };
     skip.advance_slots();
@@ -270,10 +269,10 @@ impl Skip<'_, '_> {
     /// What code after the loop gets for the values of this iteration.
     fn live_after(
         &mut self,
-        returning: &[bool],
+        decision: BlockNumber,
     ) -> Result<Vec<(InstructionNumber, Value)>, Refusal> {
         let mut after = Vec::new();
-        for number in self.used_after(returning) {
+        for number in self.used_after(decision) {
             if self.region.is_phi(number) {
                 continue;
             }
@@ -308,24 +307,48 @@ impl Skip<'_, '_> {
         }
     }
 
-    /// The instructions of the loop that ordinary code outside uses.
-    fn used_after(&self, returning: &[bool]) -> Vec<InstructionNumber> {
+    /// The instructions of the loop that code outside uses to which the decision can lead.
+    /// Whether that code returns does not matter: what a failed assertion prints is used,
+    /// too. Where an iteration gives up in its middle, its values are all there.
+    fn used_after(&self, decision: BlockNumber) -> Vec<InstructionNumber> {
         let body = self.region.body;
         let mut found = Vec::new();
-        for block in body.blocks.keys() {
-            let ordinary = returning[block.as_u32() as usize];
-            if self.region.shape.contains(block) || !ordinary {
-                continue;
-            }
+        let mut note = |value: Value| {
+            found.extend(self.region.inside(value).map(|(number, _)| number));
+        };
+        for block in self.blocks_behind(decision) {
             for (_, instruction) in body.block(block) {
-                body.for_each_operand(instruction, |value| {
-                    found.extend(self.region.inside(value).map(|(number, _)| number));
-                });
+                match instruction.operation {
+                    Operation::Phi { incoming } => body
+                        .incoming
+                        .get(incoming)
+                        .iter()
+                        .filter(|one| one.from == decision || !self.region.shape.contains(one.from))
+                        .for_each(|one| note(one.value)),
+                    _ => body.for_each_operand(instruction, &mut note),
+                }
             }
         }
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// The blocks outside the loop that can come after the decision.
+    fn blocks_behind(&self, decision: BlockNumber) -> Vec<BlockNumber> {
+        let graph = &self.region.flow.graph;
+        let mut seen = vec![false; graph.len()];
+        let (mut behind, mut work) = (Vec::new(), vec![decision]);
+        while let Some(block) = work.pop() {
+            for &next in graph.successors(block) {
+                let is_inside = self.region.shape.contains(next);
+                if !is_inside && !std::mem::replace(&mut seen[next.as_u32() as usize], true) {
+                    behind.push(next);
+                    work.push(next);
+                }
+            }
+        }
+        behind
     }
 
     /// Puts the instructions in an order in which each comes after what it uses.
