@@ -45,7 +45,8 @@
  *
  * A thread is never held up for good: pauses end, and no lock is held while a
  * condition is evaluated. A thread that is cancelled while it is held up leaves
- * nothing behind; it is not cancelled while it evaluates a condition. With
+ * nothing behind; it is not cancelled while it evaluates a condition. In a child process
+ * nobody waits but its own threads. With
  * AddressSanitizer, a condition on something that was freed while its thread was held
  * up is reported and does not hold. Link with -pthread. In C++ use bohr_break.hpp, which shares its
  * breakpoints with C.
@@ -63,7 +64,7 @@ struct bohr_break_side {
   unsigned sides;             /* how many have to meet; 2 */
   unsigned pause;             /* milliseconds that a thread is held up; 100 */
   unsigned long ignore_first; /* visits of the breakpoint that pass */
-  unsigned long at_most;      /* hits after which it sleeps */
+  unsigned long at_most;      /* hits after which it sleeps, and nobody is held up */
   const char *within;         /* a scope that the thread has to be in */
   int unless;                 /* this visit passes if it is not 0 */
   pthread_mutex_t *holding;   /* a mutex that the thread has to hold */
@@ -103,10 +104,13 @@ struct bohr_break_visit {
 #define BOHR_BREAK_ARTEFACT(name) ((void)(bohr_break_is_armed() && (bohr_break_artefact(name), 0)))
 /* To the end of the enclosing block this thread is in a scope: a calling context,
  * or under a lock. */
-#define BOHR_BREAK_SCOPE(name)                                                            \
-  struct bohr_break_scope bohr_break_scope_                                               \
-      __attribute__((cleanup(bohr_break_scope_end))) = {NULL, name};                      \
-  bohr_break_scope_begin(&bohr_break_scope_)
+#define BOHR_BREAK_SCOPE(name) BOHR_BREAK_SCOPE_AT(name, __COUNTER__)
+#define BOHR_BREAK_SCOPE_AT(name, number) BOHR_BREAK_SCOPE_NUMBERED(name, number)
+#define BOHR_BREAK_SCOPE_NUMBERED(name, number)                                           \
+  BOHR_BREAK_SCOPE_CALLED(name, bohr_break_scope_##number)
+#define BOHR_BREAK_SCOPE_CALLED(name, scope)                                              \
+  struct bohr_break_scope scope __attribute__((cleanup(bohr_break_scope_end))) = {NULL, name}; \
+  bohr_break_scope_begin(&scope)
 
 #else
 

@@ -24,6 +24,13 @@
 #include <type_traits>
 #include <utility>
 
+// A guard that nobody keeps ends at once; compilers say so from C++17 on.
+#if __cplusplus >= 201703L
+#define BOHR_BREAK_KEPT [[nodiscard]]
+#else
+#define BOHR_BREAK_KEPT
+#endif
+
 namespace bohr {
 
 // What a place asks for.
@@ -83,7 +90,7 @@ inline bohr_break_side brought(const void *object, const Options &options,
 } // namespace detail
 
 // A thread at a breakpoint. While it lives, the sides after it wait.
-class [[nodiscard]] Visit {
+class BOHR_BREAK_KEPT Visit {
 public:
   Visit(const char *name, unsigned side, const void *object, const Options &options,
         int (*condition)(const void *, const void *) = nullptr) {
@@ -106,7 +113,7 @@ private:
 };
 
 // Says that this thread is in a calling context, or holds a lock of some kind.
-class [[nodiscard]] Scope {
+class BOHR_BREAK_KEPT Scope {
 public:
   explicit Scope(const char *name) : scope{nullptr, name} { bohr_break_scope_begin(&scope); }
   Scope(const Scope &) = delete;
@@ -159,12 +166,12 @@ inline void artefact(const char *) {}
 inline bool reach(unsigned, const char *, const void * = nullptr, const Options & = {}) {
   return false;
 }
-struct [[nodiscard]] Visit {
+struct BOHR_BREAK_KEPT Visit {
   // So that a guard which nobody looks at is no unused variable.
   ~Visit() {}
   bool hit() const { return false; }
 };
-struct [[nodiscard]] Scope {
+struct BOHR_BREAK_KEPT Scope {
   explicit Scope(const char *) {}
   ~Scope() {}
 };
@@ -206,6 +213,7 @@ BOHR_BREAK_NAMED_SIDE(notifies, 0)
 BOHR_BREAK_NAMED_SIDE(waits, 1)
 
 #undef BOHR_BREAK_NAMED_SIDE
+#undef BOHR_BREAK_KEPT
 
 } // namespace bohr
 

@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What warnings a project asks for is a matter of its own code. */
+#pragma GCC system_header
+
 #ifdef __has_include
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -34,8 +37,9 @@
 extern "C" {
 #endif
 
-/* One of each in the program, however many files include this one. */
-#define BOHR_BREAK_SHARED __attribute__((weak))
+/* One of each in the program and its libraries, however many files include this one,
+ * whatever else they keep to themselves. */
+#define BOHR_BREAK_SHARED __attribute__((weak, visibility("default")))
 
 enum { BOHR_BREAK_MOST_SIDES = 16 };
 
@@ -66,6 +70,8 @@ struct bohr_break_thread {
   pthread_cond_t met;
   /* Looked at without the lock by this many threads. */
   unsigned looked_at;
+  /* Hits after which nobody waits here any more; 0 for no bound. */
+  unsigned long at_most;
   /* Whether it could be cancelled when it came. */
   int cancellable;
 };
@@ -95,6 +101,8 @@ struct bohr_break_scope {
 };
 
 BOHR_BREAK_SHARED int bohr_break_state; /* 0 unknown, 1 asleep, 2 armed */
+/* Whether the C library knows what is to be done at a fork and at the end. */
+BOHR_BREAK_SHARED int bohr_break_registered;
 BOHR_BREAK_SHARED struct bohr_break_program bohr_break_program = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, {0, 0}};
 /* The scopes that this thread is in, the innermost first. */
@@ -200,9 +208,55 @@ BOHR_BREAK_SHARED void bohr_break_print(void) {
   pthread_mutex_unlock(&bohr_break_program.lock);
 }
 
+/* A fork leaves the other threads behind, wherever they are: none of the library's
+ * locks may be theirs then. */
+BOHR_BREAK_SHARED void bohr_break_before_fork(void) {
+  pthread_mutex_lock(&bohr_break_program.lock);
+  for (struct bohr_break_point *point = bohr_break_program.points; point != NULL; point = point->next)
+    for (struct bohr_break_meeting *meeting = point->meetings; meeting != NULL; meeting = meeting->next)
+      pthread_mutex_lock(&meeting->lock);
+}
+
+BOHR_BREAK_SHARED void bohr_break_after_fork(void) {
+  for (struct bohr_break_point *point = bohr_break_program.points; point != NULL; point = point->next)
+    for (struct bohr_break_meeting *meeting = point->meetings; meeting != NULL; meeting = meeting->next)
+      pthread_mutex_unlock(&meeting->lock);
+  pthread_mutex_unlock(&bohr_break_program.lock);
+}
+
+/* In the child, where nobody waits but its only thread, and whoever that has met is gone.
+ * Conditions remember those who waited, so they are made anew. */
+BOHR_BREAK_SHARED void bohr_break_forked(void) {
+  static const pthread_cond_t nobody_waits = PTHREAD_COND_INITIALIZER;
+  for (struct bohr_break_point *point = bohr_break_program.points; point != NULL; point = point->next) {
+    struct bohr_break_meeting **link = &point->meetings;
+    point->waiting = NULL;
+    while (*link != NULL) {
+      struct bohr_break_meeting *meeting = *link;
+      int own = 0;
+      for (unsigned side = 0; side < meeting->sides; side++)
+        own = own || pthread_equal(meeting->threads[side], pthread_self());
+      pthread_mutex_unlock(&meeting->lock);
+      bohr_break_condition(&meeting->changed);
+      meeting->unsettled = 0;
+      meeting->left = 1;
+      /* Whoever else knows of it is gone. */
+      if (own)
+        link = &meeting->next;
+      else
+        *link = meeting->next;
+    }
+  }
+  bohr_break_program.changed = nobody_waits;
+  pthread_mutex_unlock(&bohr_break_program.lock);
+}
+
 BOHR_BREAK_SHARED void bohr_break_arm(void) {
-  int before = __atomic_exchange_n(&bohr_break_state, 2, __ATOMIC_SEQ_CST);
-  if (before != 2 && getenv("BOHR_BREAK_SUMMARY") != NULL)
+  __atomic_store_n(&bohr_break_state, 2, __ATOMIC_SEQ_CST);
+  if (__atomic_exchange_n(&bohr_break_registered, 1, __ATOMIC_SEQ_CST))
+    return;
+  pthread_atfork(bohr_break_before_fork, bohr_break_after_fork, bohr_break_forked);
+  if (getenv("BOHR_BREAK_SUMMARY") != NULL)
     atexit(bohr_break_print);
 }
 
@@ -492,6 +546,12 @@ BOHR_BREAK_SHARED int bohr_break_is_meeting(const struct bohr_break_point *point
   return found;
 }
 
+/* Under the lock: whether there will be no further meeting. */
+BOHR_BREAK_SHARED int bohr_break_is_asleep(const struct bohr_break_point *point,
+                                           unsigned long at_most) {
+  return at_most != 0 && point->hits >= at_most;
+}
+
 /* Under the lock: whether this visit is one that counts. */
 BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point, unsigned side,
                                         const struct bohr_break_side *options) {
@@ -503,8 +563,7 @@ BOHR_BREAK_SHARED int bohr_break_counts(struct bohr_break_point *point, unsigned
     point->passed++;
     return 0;
   }
-  return (options->at_most == 0 || point->hits < options->at_most) &&
-         !bohr_break_is_meeting(point, side);
+  return !bohr_break_is_asleep(point, options->at_most) && !bohr_break_is_meeting(point, side);
 }
 
 /* Under the lock: those who have met, or nothing. */
@@ -529,6 +588,10 @@ bohr_break_meet(struct bohr_break_thread *chosen[], unsigned sides) {
   }
   if (point->hits++ == 0)
     point->first_hit = bohr_break_elapsed();
+  /* Whoever waits for a meeting that there will not be goes on. */
+  for (struct bohr_break_thread *other = point->waiting; other != NULL; other = other->next)
+    if (other->meeting == NULL && bohr_break_is_asleep(point, other->at_most))
+      pthread_cond_signal(&other->met);
   return meeting;
 }
 
@@ -560,8 +623,12 @@ BOHR_BREAK_SHARED void bohr_break_wait(struct bohr_break_thread *own, unsigned s
   unsigned long arrivals;
   do {
     arrivals = point->arrivals;
-    if (bohr_break_choose(chosen, 1, sides, condition)) {
-      /* Somebody may have been taken while conditions were evaluated. */
+    int complete = bohr_break_choose(chosen, 1, sides, condition);
+    /* While conditions were evaluated others may have met for the last time. */
+    if (bohr_break_is_asleep(point, own->at_most))
+      return;
+    if (complete) {
+      /* Or taken one of these. */
       int all = 1;
       for (unsigned number = 1; number < sides; number++)
         all = all && chosen[number]->meeting == NULL;
@@ -583,12 +650,12 @@ BOHR_BREAK_SHARED void bohr_break_wait(struct bohr_break_thread *own, unsigned s
   int late = 0;
   pthread_cleanup_push(bohr_break_cancelled, own);
   pthread_setcancelstate(own->cancellable, NULL);
-  while (own->meeting == NULL && !late)
+  while (own->meeting == NULL && !late && !bohr_break_is_asleep(point, own->at_most))
     late = pthread_cond_timedwait(&own->met, &bohr_break_program.lock, &deadline) == ETIMEDOUT;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
   pthread_cleanup_pop(0);
   bohr_break_leave_list(own);
-  if (own->meeting == NULL)
+  if (own->meeting == NULL && late)
     point->timeouts++;
 }
 
@@ -611,6 +678,7 @@ BOHR_BREAK_SHARED void bohr_break_visit(struct bohr_break_visit *visit, const ch
   own.point = bohr_break_named(name);
   own.side = visit->side;
   own.object = options->object;
+  own.at_most = options->at_most;
   own.thread = pthread_self();
   if (own.point != NULL && bohr_break_counts(own.point, own.side, options))
     bohr_break_wait(&own, sides, pause, options->one_waits,

@@ -2,7 +2,7 @@
 
 use crate::condition::{Locks, Object};
 use crate::figures::Statistics;
-use crate::meeting::{Meeting, Postponed, Waiting, lock};
+use crate::meeting::{Attempt, Meeting, Outcome, Postponed, Waiting, lock};
 use crate::narrowed::Narrowed;
 use crate::scope::is_within;
 use crate::settings;
@@ -105,7 +105,7 @@ impl<S: 'static> Breakpoint<S> {
         self
     }
 
-    /// Sleeps after so many hits.
+    /// Sleeps after so many hits; whoever is held up then goes on.
     #[must_use]
     pub const fn at_most(mut self, hits: u64) -> Breakpoint<S> {
         self.most_hits = hits;
@@ -214,13 +214,12 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
             return None;
         }
         let early = self.arrivals.fetch_add(1, Relaxed) < self.ignored;
-        if early || self.counters.hits.load(Relaxed) >= self.most_hits {
-            return None;
-        }
         let own = std::thread::current().id();
-        if lock(&self.waiting).keeps(own, side) {
+        let waiting = lock(&self.waiting);
+        if early || waiting.is_asleep(self.most_hits) || waiting.keeps(own, side) {
             return None;
         }
+        drop(waiting);
         let pause = settings::pause(self.pause);
         let meeting = self.meet(&Arc::new(Postponed::new(side, state)), pause)?;
         meeting.wait_for_turn(side, pause);
@@ -233,14 +232,24 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
             let (others, arrivals) = lock(&self.waiting).look();
             // The condition is the user's: no lock is held here.
             if let Some(partners) = self.partners(own, &others) {
-                if let Some(meeting) = lock(&self.waiting).meet(own, &partners) {
-                    self.counters.hit();
-                    return Some(meeting);
+                match lock(&self.waiting).meet(own, &partners, self.most_hits) {
+                    Attempt::Met(meeting) => {
+                        self.counters.hit();
+                        return Some(meeting);
+                    }
+                    Attempt::Asleep => return None,
+                    Attempt::Gone => {}
                 }
             } else if self.is_taken(own, &others) {
                 return None;
-            } else if lock(&self.waiting).join(own, arrivals) {
-                break;
+            } else {
+                let mut waiting = lock(&self.waiting);
+                if waiting.is_asleep(self.most_hits) {
+                    return None;
+                }
+                if waiting.join(own, arrivals) {
+                    break;
+                }
             }
         }
         self.counters.postponements.fetch_add(1, Relaxed);
@@ -248,11 +257,14 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
         // Who takes a thread out of the list tells it under the same lock.
         let mut waiting = lock(&self.waiting);
         waiting.leave(own);
-        let meeting = own.meeting();
-        if meeting.is_none() {
-            self.counters.timeouts.fetch_add(1, Relaxed);
+        match own.outcome() {
+            Outcome::Met(meeting) => Some(meeting),
+            Outcome::Dismissed => None,
+            Outcome::Open => {
+                self.counters.timeouts.fetch_add(1, Relaxed);
+                None
+            }
         }
-        meeting
     }
 
     /// Whether somebody waits already where one is enough.

@@ -117,8 +117,19 @@ pub(crate) struct Postponed<S> {
     pub side: usize,
     pub state: S,
     pub thread: ThreadId,
-    met: Mutex<Option<Arc<Meeting>>>,
+    outcome: Mutex<Outcome>,
     changed: Condvar,
+}
+
+/// What has become of a thread that is held up.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// It waits.
+    Open,
+    /// It has met others.
+    Met(Arc<Meeting>),
+    /// There will be no further meeting, so it does not wait for one.
+    Dismissed,
 }
 
 impl<S> Postponed<S> {
@@ -127,24 +138,25 @@ impl<S> Postponed<S> {
             side,
             state,
             thread: std::thread::current().id(),
-            met: Mutex::new(None),
+            outcome: Mutex::new(Outcome::Open),
             changed: Condvar::new(),
         }
     }
 
-    /// Tells the thread whom it has met.
-    fn meet(&self, meeting: &Arc<Meeting>) {
-        *lock(&self.met) = Some(Arc::clone(meeting));
+    /// Tells the thread.
+    fn go_on(&self, outcome: Outcome) {
+        *lock(&self.outcome) = outcome;
         self.changed.notify_one();
     }
 
     /// Waits for partners.
     pub fn wait(&self, pause: Duration) {
-        wait_until(&self.met, &self.changed, pause, Option::is_some);
+        let is_over = |outcome: &Outcome| !matches!(outcome, Outcome::Open);
+        wait_until(&self.outcome, &self.changed, pause, is_over);
     }
 
-    pub fn meeting(&self) -> Option<Arc<Meeting>> {
-        lock(&self.met).clone()
+    pub fn outcome(&self) -> Outcome {
+        lock(&self.outcome).clone()
     }
 }
 
@@ -156,6 +168,17 @@ pub(crate) struct Waiting<S> {
     meetings: Vec<Arc<Meeting>>,
     /// Grows with every arrival.
     arrivals: u64,
+    /// How many meetings there have been.
+    met: u64,
+}
+
+/// Whether threads have met, when one of them says that they are complete.
+pub(crate) enum Attempt {
+    Met(Arc<Meeting>),
+    /// One of them is gone.
+    Gone,
+    /// There have been as many meetings as there may be.
+    Asleep,
 }
 
 impl<S> Waiting<S> {
@@ -164,7 +187,13 @@ impl<S> Waiting<S> {
             threads: Vec::new(),
             meetings: Vec::new(),
             arrivals: 0,
+            met: 0,
         }
+    }
+
+    /// Whether there will be no further meeting, if there may be so many.
+    pub fn is_asleep(&self, most: u64) -> bool {
+        self.met >= most
     }
 
     /// Who is here, and how many have come so far.
@@ -190,19 +219,24 @@ impl<S> Waiting<S> {
     }
 
     /// Takes these threads out, if all of them still wait, and tells them whom they
-    /// have met.
+    /// have met; of the last meeting also those who wait for another one.
     pub fn meet(
         &mut self,
         own: &Postponed<S>,
         partners: &[Arc<Postponed<S>>],
-    ) -> Option<Arc<Meeting>> {
+        most: u64,
+    ) -> Attempt {
+        if self.is_asleep(most) {
+            return Attempt::Asleep;
+        }
         let here = |partner: &Arc<Postponed<S>>| {
             let mut threads = self.threads.iter();
             threads.any(|thread| Arc::ptr_eq(thread, partner))
         };
         if !partners.iter().all(here) {
-            return None;
+            return Attempt::Gone;
         }
+        self.met += 1;
         let partners_by_side = partners.iter().map(|one| (one.side, one.thread));
         let mut threads: Vec<(usize, ThreadId)> = partners_by_side.collect();
         threads.push((own.side, own.thread));
@@ -213,9 +247,13 @@ impl<S> Waiting<S> {
         self.meetings.push(Arc::clone(&meeting));
         for partner in partners {
             self.leave(partner);
-            partner.meet(&meeting);
+            partner.go_on(Outcome::Met(Arc::clone(&meeting)));
         }
-        Some(meeting)
+        if self.is_asleep(most) {
+            let rest = self.threads.iter();
+            rest.for_each(|thread| thread.go_on(Outcome::Dismissed));
+        }
+        Attempt::Met(meeting)
     }
 
     /// Takes a thread out.

@@ -83,6 +83,11 @@ fn threads_meet_in_c() {
         // Who comes to the other side while its partner is about to begin passes.
         assert!(hits > 0 && hits + field("crowd", "timeouts") <= 800);
         assert_eq!((field("both", "hits"), field("both", "timeouts")), (1, 0));
+        // Who is held up beside the last meeting is let go, long before its pause is over.
+        assert_eq!(
+            (field("bounded", "hits"), field("bounded", "timeouts")),
+            (1, 0)
+        );
     }
 }
 
@@ -177,6 +182,62 @@ fn the_schedule_that_the_guide_shows_is_the_only_one() {
     for _ in 0..20 {
         run(&program, "text");
     }
+}
+
+#[test]
+fn children_have_nobody_else_at_their_breakpoints() {
+    let folder = Folder::new("forked");
+    let flags = ["-DBOHR_BREAK=1"];
+    let program = folder.compile("clang-22", &flags, &["forked.c"], "forked");
+    run(&program, "text");
+}
+
+#[test]
+fn breakpoints_are_shared_with_libraries_that_hide_their_own() {
+    let folder = Folder::new("library");
+    let hidden = ["-DBOHR_BREAK=1", "-fvisibility=hidden", "-fPIC", "-shared"];
+    let library = folder.compile("clang-22", &hidden, &["library.c"], "libapart.so");
+    let library = library.to_str().expect("a name in UTF-8");
+    let flags = ["-DBOHR_BREAK=1", "-fvisibility=hidden", library];
+    let program = folder.compile("clang-22", &flags, &["with_library.c"], "program");
+    run(&program, "text");
+}
+
+#[test]
+fn the_summary_is_printed_once_however_often_they_are_armed() {
+    let folder = Folder::new("once");
+    let source = folder.0.join("once.c");
+    let text = "#include \"bohr_break.h\"\nint main(void) {\n    for (int i = 0; i < 3; i++) \
+                {\n        bohr_break_arm();\n        (void)BOHR_BREAK_REACH(\"once\", 0, NULL);\n\
+                        bohr_break_disarm();\n    }\n}\n";
+    std::fs::write(&source, text).expect("it can be written");
+    let flags = ["-DBOHR_BREAK=1", source.to_str().expect("a name in UTF-8")];
+    let program = folder.compile("clang-22", &flags, &[], "once");
+    let summary = String::from_utf8(run(&program, "text").stderr).expect("text");
+    assert_eq!(
+        summary.matches("breakpoint once: 3 visits").count(),
+        1,
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_project_may_ask_for_any_warnings() {
+    let folder = Folder::new("warnings");
+    let c = [
+        "-Wshadow",
+        "-Wconversion",
+        "-Wmissing-prototypes",
+        "-Wpedantic",
+    ];
+    let all = [&["-DBOHR_BREAK=1", "-c", "-std=gnu11"], &c[..]].concat();
+    folder.compile("clang-22", &all, &["shared.c"], "c.o");
+    let all = [
+        &["-DBOHR_BREAK=1", "-c", "-std=c++11", "-Wold-style-cast"],
+        &c[..],
+    ]
+    .concat();
+    folder.compile("clang++-22", &all, &["older.cpp"], "cpp.o");
 }
 
 #[test]

@@ -224,6 +224,38 @@ fn conditions_see_both_states() {
 }
 
 #[test]
+fn hits_are_bounded_however_many_come_at_once() {
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    static BOTH: Barrier = Barrier::new(2);
+    // Two come at once: neither has met anybody while the other one looks.
+    fn slowly(_: &u32, _: &u32) -> bool {
+        if ASKED.fetch_add(1, SeqCst) < 2 {
+            BOTH.wait();
+        }
+        true
+    }
+    static ONCE: Breakpoint<u32> = Breakpoint::new("once", slowly).at_most(1).pause(LONG);
+    bohr_break::arm();
+    let hits = AtomicU64::new(0);
+    let visit = |side| {
+        hits.fetch_add(u64::from(ONCE.reach(side, 0u32)), SeqCst);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| visit(0));
+        scope.spawn(|| visit(0));
+        while ONCE.statistics().postponements < 2 {
+            std::thread::yield_now();
+        }
+        scope.spawn(|| visit(1));
+        scope.spawn(|| visit(1));
+    });
+    assert_eq!(hits.load(SeqCst), 2);
+    // Who was held up beside the last meeting was let go.
+    let statistics = ONCE.statistics();
+    assert_eq!((statistics.hits, statistics.timeouts), (1, 0));
+}
+
+#[test]
 fn visits_can_be_ignored_and_hits_bounded() {
     static SOME: Breakpoint = Breakpoint::conflict("some")
         .ignore_first(4)

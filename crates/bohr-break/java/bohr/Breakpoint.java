@@ -138,7 +138,7 @@ public final class Breakpoint<S> {
         return this;
     }
 
-    /** Sleeps after so many hits. */
+    /** Sleeps after so many hits; whoever is held up then goes on. */
     public Breakpoint<S> atMost(long hits) {
         this.mostHits = hits;
         return this;
@@ -243,11 +243,11 @@ public final class Breakpoint<S> {
         if (!open || (within != null && !Scope.isWithin(within)) || side >= sides) {
             return null;
         }
-        if (passed.getAndIncrement() < ignored || hits.get() >= mostHits) {
+        if (passed.getAndIncrement() < ignored) {
             return null;
         }
         synchronized (waiting) {
-            if (meetings.stream().anyMatch(meeting -> meeting.keepsFrom(side))) {
+            if (isAsleep() || meetings.stream().anyMatch(meeting -> meeting.keepsFrom(side))) {
                 return null;
             }
         }
@@ -261,6 +261,11 @@ public final class Breakpoint<S> {
     private boolean isIncluded() {
         return NAMES == null || NAMES.isEmpty() || NAMES.equals("all")
                 || List.of(NAMES.split(" *, *")).contains(name);
+    }
+
+    /** Under the lock: whether there will be no further meeting. */
+    private boolean isAsleep() {
+        return hits.get() >= mostHits;
     }
 
     /** Whether somebody waits already where one is enough. */
@@ -285,6 +290,10 @@ public final class Breakpoint<S> {
                 return null;
             }
             synchronized (waiting) {
+                // Others may have met for the last time meanwhile.
+                if (isAsleep()) {
+                    return null;
+                }
                 if (complete) {
                     chosen.remove(own);
                     if (waiting.containsAll(chosen)) {
@@ -312,8 +321,9 @@ public final class Breakpoint<S> {
         for (Postponed<S> partner : partners) {
             partner.meeting = meeting;
         }
-        waiting.notifyAll();
         hits.incrementAndGet();
+        // Also those who wait for a meeting that there will not be.
+        waiting.notifyAll();
         firstHit.compareAndSet(0, System.nanoTime() - BEGIN);
         return meeting;
     }
@@ -321,9 +331,10 @@ public final class Breakpoint<S> {
     private Meeting await(Postponed<S> own) {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pause);
         boolean interrupted = false;
+        boolean dismissed;
         synchronized (waiting) {
             long left = deadline - System.nanoTime();
-            while (own.meeting == null && left > 0 && !interrupted) {
+            while (own.meeting == null && left > 0 && !interrupted && !isAsleep()) {
                 try {
                     TimeUnit.NANOSECONDS.timedWait(waiting, left);
                 } catch (InterruptedException exception) {
@@ -332,11 +343,12 @@ public final class Breakpoint<S> {
                 left = deadline - System.nanoTime();
             }
             waiting.remove(own);
+            dismissed = isAsleep() && left > 0 && !interrupted;
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        if (own.meeting == null) {
+        if (own.meeting == null && !dismissed) {
             timeouts.incrementAndGet();
         }
         return own.meeting;

@@ -6,6 +6,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Threads that meet at breakpoints, and what has to hold of that. */
 public final class Meetings {
@@ -23,6 +26,10 @@ public final class Meetings {
     private static final Breakpoint<Object> ALONE = Breakpoint.conflict("alone").pause(LONG);
     private static final Breakpoint<Object> COUNTED =
             Breakpoint.conflict("counted").ignoreFirst(2).atMost(1).pause(LONG);
+    private static final AtomicInteger ASKED = new AtomicInteger();
+    private static final CyclicBarrier BOTH = new CyclicBarrier(2);
+    private static final Breakpoint<Object> BOUNDED =
+            new Breakpoint<Object>("bounded", Meetings::slowly).atMost(1).pause(LONG);
     private static final Breakpoint<Object> ONE = Breakpoint.conflict("one").oneWaits().pause(LONG);
 
     private static final Breakpoint<Object> UNHEARD = Breakpoint.missedNotification("unheard").pause(LONG);
@@ -48,6 +55,7 @@ public final class Meetings {
         expect(SCOPED.postponements() == 0, "nobody is in the scope");
         interrupted();
         counted();
+        bounded();
         unheard();
         onlyWhere();
         oneWaits();
@@ -130,6 +138,31 @@ public final class Meetings {
             together(() -> COUNTED.reach(0, COUNTED), () -> COUNTED.reach(1, COUNTED));
         }
         expect(COUNTED.hits() == 1 && COUNTED.visits() == 6, "ignored, hit once, then asleep");
+    }
+
+    /** Two come at once: neither has met anybody while the other one looks. */
+    private static boolean slowly(Object one, Object other) {
+        try {
+            if (ASKED.getAndIncrement() < 2) {
+                BOTH.await();
+            }
+        } catch (InterruptedException | BrokenBarrierException exception) {
+            throw new IllegalStateException(exception);
+        }
+        return one == other;
+    }
+
+    private static void bounded() throws InterruptedException {
+        Runnable first = () -> BOUNDED.reach(0, BOUNDED);
+        Runnable second = () -> {
+            while (BOUNDED.postponements() < 2) {
+                Thread.yield();
+            }
+            BOUNDED.reach(1, BOUNDED);
+        };
+        together(first, first, second, second);
+        expect(BOUNDED.hits() == 1, "one meeting, however many come at once, not " + BOUNDED.hits());
+        expect(BOUNDED.timeouts() == 0, "who was held up beside it is let go");
     }
 
     private static void unheard() throws InterruptedException {

@@ -100,6 +100,41 @@ static void *some_second(void *unused) {
     return unused;
 }
 
+static pthread_barrier_t both;
+static int asked;
+
+// Two come at once: neither has met anybody while the other one looks.
+static int slowly_met(const void *first, const void *second) {
+    if (__atomic_fetch_add(&asked, 1, __ATOMIC_SEQ_CST) < 2)
+        pthread_barrier_wait(&both);
+    return first == second;
+}
+
+static void *bounded(void *side) {
+    if (BOHR_BREAK_REACH("bounded", (unsigned)(size_t)side, &object, .pause = LONG, .at_most = 1,
+                         .condition = slowly_met))
+        __atomic_add_fetch(&hits, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static unsigned long postponements(const char *name);
+
+// There are as many meetings as there may be, however many come at once, and whoever is
+// held up then is let go.
+static void bound(void) {
+    pthread_t threads[4];
+    hits = 0;
+    assert(pthread_barrier_init(&both, NULL, 2) == 0);
+    for (size_t number = 0; number < 4; number++) {
+        while (number == 2 && postponements("bounded") < 2)
+            usleep(100);
+        assert(pthread_create(&threads[number], NULL, bounded, (void *)(number / 2)) == 0);
+    }
+    for (int number = 0; number < 4; number++)
+        assert(pthread_join(threads[number], NULL) == 0);
+    assert(hits == 2);
+}
+
 static void *side(unsigned number) {
     BOHR_BREAK_SIDE("three", number, &object, .sides = 3, .pause = LONG) {
         char name[2] = {(char)('0' + number), 0};
@@ -260,6 +295,7 @@ int main(void) {
     for (int round = 0; round < 8; round++)
         together(2, (void *(*[])(void *)){some_first, some_second});
     assert(hits == 6);
+    bound();
     for (int round = 0; round < 10; round++) {
         done[0] = 0;
         together(3, (void *(*[])(void *)){side_2, side_0, side_1});
