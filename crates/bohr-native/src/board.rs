@@ -106,6 +106,8 @@ impl Board {
         let orders = read_orders(words, length)?;
         let board = Box::leak(Box::new(Board::new(orders, words)));
         BOARD.store(board, Ordering::Release);
+        // SAFETY: a function of this library, which is never unloaded.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         Some(board)
     }
 
@@ -201,6 +203,15 @@ impl Board {
             SiteInfo::DYNAMIC_SIZE => 1,
             size => u64::from(size),
         }
+    }
+}
+
+/// In a child process, of which the thread that forked is the only one: who waited in the
+/// parent is nobody's partner here. What it counts, it counts for the same bohr.
+unsafe extern "C" fn forked() {
+    crate::others::forget_all();
+    if let Some(board) = Board::get() {
+        board.points.iter().for_each(Point::forget_others);
     }
 }
 

@@ -115,6 +115,11 @@ impl Lock {
         Lock(AtomicU32::new(0))
     }
 
+    /// Whoever held it is in another process.
+    pub fn abandon(&self) {
+        self.0.store(0, Ordering::SeqCst);
+    }
+
     /// Does something under the lock.
     pub fn hold<R>(&self, work: impl FnOnce() -> R) -> R {
         let free = self

@@ -64,6 +64,13 @@ impl Meeting {
         true
     }
 
+    /// In a child process, to which the threads that have met did not come along.
+    pub fn forget(&self) {
+        self.users.store(0, Ordering::SeqCst);
+        let inside = self.inside.iter();
+        inside.for_each(|thread| thread.store(0, Ordering::SeqCst));
+    }
+
     /// Under the breakpoint's lock: a thread takes part.
     pub fn join(&self, side: usize, thread: u32) {
         self.members[side].store(thread, Ordering::SeqCst);

@@ -66,6 +66,14 @@ pub fn release(thread: u32) {
     }
 }
 
+/// In a child process, to which the other threads did not come along.
+pub fn forget_all() {
+    for held in &HELD {
+        held.until.store(0, Ordering::SeqCst);
+        held.thread.store(0, Ordering::SeqCst);
+    }
+}
+
 fn held(thread: u32) -> Option<&'static Held> {
     let is_it = |held: &&Held| held.thread.load(Ordering::SeqCst) == thread;
     HELD.iter().find(is_it).filter(|_| thread != 0)

@@ -134,6 +134,15 @@ impl Point {
         }
     }
 
+    /// In a child process: nobody waits here but in the parent, whose lock is not this one.
+    pub fn forget_others(&self) {
+        self.lock.abandon();
+        for place in &self.places {
+            place.state.store(FREE, Ordering::SeqCst);
+        }
+        self.meetings.iter().for_each(Meeting::forget);
+    }
+
     fn is_asleep(&self) -> bool {
         let bound = self.breakpoint.at_most;
         bound.is_some_and(|bound| self.counters.get(Counter::Hits) >= bound)

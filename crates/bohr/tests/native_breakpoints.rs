@@ -147,6 +147,19 @@ fn a_place_that_nobody_comes_by_is_told() {
 }
 
 #[test]
+fn nobody_of_the_parent_is_met_in_a_child() {
+    let folder = Folder::empty();
+    folder.build("child_alone", &[]);
+    let place = |marker| line("child_alone", marker, 0);
+    let (parent, child) = (place("marker: parent"), place("marker: child"));
+    let breakpoint = format!("{parent} -> {child} pause 60s");
+    let told = run(&folder, &["--native"], &breakpoint).expect(0).json();
+    let told = &told["breakpoints"][0];
+    assert_eq!(told["visits_by_side"], serde_json::json!([1, 1]), "{told}");
+    assert_eq!(told["hits"], 0, "{told}");
+}
+
+#[test]
 fn refinements_hold_threads_up_only_where_they_hold() {
     let folder = Folder::empty();
     folder.build("lost_update", &[]);
