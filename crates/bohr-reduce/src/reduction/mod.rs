@@ -17,6 +17,7 @@ mod beginnings;
 mod creations;
 mod groups;
 mod iterations;
+mod nested;
 mod pinned;
 mod projection;
 mod serial;
@@ -400,7 +401,9 @@ impl<R: Reducer> Work<'_, R> {
         let before = (self.reducer.events(), self.passes_left());
         let mut stage = self.stage("iterations", |work, stage| {
             groups::fewer(work, stage)?;
-            iterations::fewer(work, stage)
+            nested::outwards(work, stage)?;
+            iterations::fewer(work, stage)?;
+            nested::outwards(work, stage)
         })?;
         // A thread may make up for a pass that went by one that it had not come to.
         let after = (self.reducer.events(), self.passes_left());
