@@ -9,6 +9,7 @@ mod criterion;
 mod error;
 mod examiner;
 mod input;
+mod ledger;
 mod lines;
 mod observation;
 mod report;
@@ -22,7 +23,7 @@ use crate::outcome::{Failure, Outcome};
 use analyses::Analyses;
 use bohr_event::control::Omissions;
 use bohr_explore::bug_file::Bug;
-use bohr_explore::{ExploreError, Subject, Trials};
+use bohr_explore::{ExploreError, Subject, Trials, check_place};
 use bohr_reduce::Execution;
 use bohr_reduce::execution_reduction::irrelevant;
 use bohr_reduce::reduction;
@@ -30,7 +31,7 @@ use bohr_schedule::Plan;
 use crew::Crew;
 use error::ReduceError;
 use examiner::Examiner;
-use input::{Source, shrink};
+use input::{Source, is_shrunk, shrink};
 use lines::Lines;
 use report::{Ended, Report};
 use serde_json::json;
@@ -75,7 +76,8 @@ pub struct Args {
     #[arg(long, requires = "output")]
     resume: bool,
     /// Shrink an input first: `arguments`, `stdin`, or a file that an argument
-    /// names; the smaller file is written beside the result, as OUT.input.
+    /// names; the smaller file is written beside the result, as OUT.input (as OUT.spare
+    /// if that is the file itself).
     #[arg(long, value_name = "INPUT", conflicts_with = "resume")]
     shrink_input: Option<Source>,
     /// A block of the source that runs over and over, by its lines: each time, what
@@ -98,27 +100,27 @@ enum Method {
 
 pub fn run(args: &Args) -> Outcome {
     let (mut bug, mut subject) = args.subject.load()?;
+    let path = args.output.as_ref().unwrap_or(&args.subject.bug);
     if args.method == Method::Er {
         return by_graph(args, &bug, &subject);
     }
+    // A place that cannot be written to is found out before anything is run.
+    check_place(path).map_err(|source| ExploreError::File {
+        path: path.clone(),
+        source,
+    })?;
     if let (true, Some(path)) = (args.resume, &args.output) {
         resume(&mut bug, path)?;
+        subject.invocation = bug.invocation.with_secrets_of(&environment());
     }
     let interrupted = interruption();
     let deadline = Instant::now() + args.time;
     let go_on = || !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline;
-    let path = args.output.as_ref().unwrap_or(&args.subject.bug);
     let bar = stages();
     let mut input = None;
     if let Some(source) = &args.shrink_input {
         bar.set_prefix("input");
-        let shrunk = shrink(
-            &bug,
-            &subject,
-            source,
-            &path.with_extension("input"),
-            &go_on,
-        )?;
+        let shrunk = shrink(&bug, &subject, source, path, &go_on)?;
         bug = shrunk.bug.clone();
         subject.invocation = bug.invocation.with_secrets_of(&environment());
         input = Some(shrunk);
@@ -145,7 +147,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut workshop = Workshop::new(&bug, crew, path, &go_on, &bar, &analyses, &mut watch)?;
     workshop.group(&args.rcb)?;
     if input.is_some() || args.output.is_some() && !args.resume {
-        // A place that cannot be written to is found out now, and a smaller input stays.
+        // Whatever comes now, there is a result.
         workshop.keep()?;
     }
     let mut cut = workshop.cut().clone();
@@ -177,7 +179,7 @@ pub fn run(args: &Args) -> Outcome {
         blocks_redundant: workshop.redundant_blocks(),
         er: irrelevant(workshop.execution()),
         relevant: workshop.relevant().map(|relevant| relevant.count()),
-        input: input.map(|shrunk| (shrunk.before, shrunk.after)),
+        input,
         sequential: workshop.is_sequential(),
         evaluated: workshop.is_evaluated(),
         evaluated_places: workshop.evaluated_places(),
@@ -187,6 +189,7 @@ pub fn run(args: &Args) -> Outcome {
         ended,
         cut: workshop.cut().clone(),
         runs: workshop.runs(),
+        ledger: workshop.ledger(),
         least_run,
         elsewhere: watch.as_json(),
     };
@@ -205,21 +208,21 @@ fn resume(bug: &mut Bug, path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let begun = load_bug(path)?;
-    let is_it = begun.signature == bug.signature
-        && begun.program == bug.program
-        && begun.schedule == bug.schedule;
-    if !is_it {
+    let is_about_it = begun.signature == bug.signature && begun.program == bug.program;
+    let is_as_found = begun.schedule == bug.schedule && begun.invocation == bug.invocation;
+    if !is_about_it || !is_as_found && !is_shrunk(&begun.invocation, &bug.invocation, path) {
         let path = path.to_path_buf();
         return Err(ReduceError::OtherBug { path }.into());
     }
-    bug.reduced = begun.reduced;
-    bug.provisional = begun.provisional;
-    bug.simplified = begun.simplified;
+    *bug = begun;
     Ok(())
 }
 
 /// Execution reduction by the dependence graph alone.
 fn by_graph(args: &Args, bug: &Bug, subject: &Subject) -> Outcome {
+    if args.output.is_some() || args.shrink_input.is_some() || !args.rcb.is_empty() {
+        return Err(ReduceError::OnlyCounts.into());
+    }
     let mut trials = Trials::start(subject, bug, &|| true)?;
     trials.leave_out(Omissions::default());
     let plan = Plan::replay(trials.atlas().inward(&bug.schedule));

@@ -148,11 +148,11 @@ fn a_program_without_gates_is_left_as_it_is() {
     folder.bohr(&["replay", "program.bohr"]).expect(0);
 }
 
-/// Kills a reduction as soon as it has written a result that is not the one before,
-/// or once it has ended by itself; whether it was killed.
-fn killed_at_next_result(folder: &Folder, words: &[&str]) -> bool {
+/// Kills a reduction as soon as it has written so many results, each of them not the
+/// one before, or once it has ended by itself; whether it was killed.
+fn killed_at_result(folder: &Folder, words: &[&str], mut number: usize) -> bool {
     let result = || std::fs::read(folder.path("small.bohr")).ok();
-    let before = result();
+    let mut before = result();
     let mut command = folder.command(words);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut reduction = command.spawn().expect("bohr starts");
@@ -160,7 +160,10 @@ fn killed_at_next_result(folder: &Folder, words: &[&str]) -> bool {
         if reduction.try_wait().expect("it can be asked").is_some() {
             return false;
         }
-        if result() != before {
+        let now = result();
+        number -= usize::from(now != before);
+        before = now;
+        if number == 0 {
             reduction.kill().expect("it can be killed");
             reduction.wait().expect("it ends");
             return true;
@@ -174,7 +177,7 @@ fn a_killed_reduction_loses_nothing_and_is_resumed() {
     let folder = crowd();
     let words = ["reduce", "program.bohr", "-o", "small.bohr", "--resume"];
     let mut events = Vec::new();
-    while events.len() < 8 && killed_at_next_result(&folder, &words) {
+    while events.len() < 8 && killed_at_result(&folder, &words, 1) {
         let replay = ["replay", "small.bohr", "--times", "5", "--json"];
         let replays = folder.bohr(&replay).expect(0).json();
         assert_eq!(replays["reproduced"], json!(5));
@@ -187,6 +190,21 @@ fn a_killed_reduction_loses_nothing_and_is_resumed() {
     assert_eq!(report["threads_after"], json!(3));
     let text = folder.bohr(&["explain", "small.bohr"]).expect(0).text();
     assert!(text.contains("reduced from 9 threads"), "{text}");
+}
+
+#[test]
+fn runs_add_up_to_what_they_were_made_for() {
+    let folder = crowd();
+    let report = reduce(&folder, &["-o", "small.bohr"]);
+    let purposes = report["runs_for"].as_object().expect("purposes").values();
+    let purposes: u64 = purposes.filter_map(|one| one["runs"].as_u64()).sum();
+    let runs = report["runs"].as_u64().expect("a number");
+    // The rest are the run as it was found, good ones, and those that are timed.
+    assert!(purposes <= runs && purposes + 60 > runs, "{report}");
+    // There is nowhere that it could go.
+    let words = ["reduce", "program.bohr", "-o", "nowhere/small.bohr"];
+    let refused = folder.bohr(&words).expect(2).messages();
+    assert!(refused.contains("`nowhere/small.bohr`"), "{refused}");
 }
 
 #[test]
@@ -227,6 +245,9 @@ fn the_dependence_graph_alone_removes_what_nobody_waits_for() {
     let report = reduce(&folder, &["--method", "er"]);
     let number = |name: &str| report[name].as_u64().expect("a number");
     assert!(number("er_events_removed") < number("events_before"));
+    let words = ["reduce", "program.bohr", "--method", "er", "-o", "x.bohr"];
+    let refused = folder.bohr(&words).expect(2).messages();
+    assert!(refused.contains("only counts"), "{refused}");
     // Nothing was written.
     let replay = folder.bohr(&["replay", "program.bohr", "--json"]).expect(0);
     assert_eq!(replay.json()["events"], report["events_before"]);
@@ -278,6 +299,38 @@ fn inputs_shrink_to_what_the_failure_needs() {
         refused.contains("no argument of the program is `elsewhere`"),
         "{refused}"
     );
+}
+
+/// What the smaller input is written over is never what the bug file names.
+#[test]
+fn a_killed_shrinking_leaves_a_bug_that_replays() {
+    let folder = Folder::empty();
+    folder.build("chatter", &[]);
+    let chat = CHAT.repeat(6);
+    // Where the smaller one would lie.
+    let input = folder.path("small.input");
+    std::fs::write(&input, &chat).expect("a file");
+    let words = ["hunt", "--", "./program", "small.input"];
+    folder.bohr(&words).expect(1);
+    let words = ["reduce", "program.bohr", "-o", "small.bohr"];
+    let shrinking = [&words[..], &["--shrink-input", "small.input"]].concat();
+    let mut killed = 0;
+    for number in [1, 2, 3, 4] {
+        let _ = std::fs::remove_file(folder.path("small.bohr"));
+        killed += u32::from(killed_at_result(&folder, &shrinking, number));
+        let replay = ["replay", "small.bohr", "--fresh", "--times", "3"];
+        folder.bohr(&replay).expect(0);
+    }
+    assert!(killed > 0, "it never wrote a result in between");
+    // What was come to is gone on with.
+    let report = reduce(&folder, &["-o", "small.bohr", "--resume"]);
+    assert_eq!(report["verified"], json!(true));
+    let report = reduce(&folder, &shrinking[2..]);
+    assert_eq!(report["input_bytes_after"], json!(2));
+    folder.bohr(&["replay", "small.bohr"]).expect(0);
+    let left = std::fs::read(&input).expect("the user's file");
+    assert_eq!(left, chat.as_bytes());
+    assert!(!folder.path("small.other").exists(), "nobody needs it");
 }
 
 fn chores() -> Folder {
@@ -332,6 +385,37 @@ fn lines_that_the_user_names_go_together() {
     assert!(refused.contains("nothing in chores.c:1-3"), "{refused}");
     let words = ["reduce", "program.bohr", "--rcb", "chores.c"];
     folder.bohr(&words).expect(2);
+}
+
+#[test]
+fn passes_around_what_has_gone_go_too() {
+    let folder = Folder::empty();
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../../include");
+    folder.build("requests", &["-I", include]);
+    let hunt = ["hunt", "--strategy", "random", "--", "./program"];
+    folder.bohr(&hunt).expect(1);
+    let report = reduce(&folder, &["--time", "10m"]);
+    let number = |name: &str| report[name].as_u64().expect("a number");
+    assert_eq!(number("threads_after"), 3, "{report}");
+    // Two requests, each a pass of the loop and one of the block in it; two threads
+    // that are created and joined.
+    assert!(number("iterations_after") <= 8, "{report}");
+    assert_eq!(report["minimal"], json!(true));
+    let replay = ["replay", "program.bohr", "--times", "20"];
+    folder.bohr(&replay).expect(0);
+    // Fewer switches are not looked for again where nothing has gone since.
+    let mut as_calm_as_can_be = false;
+    let mut repeated = 0;
+    for stage in report["stages"].as_array().expect("a list") {
+        let progress = stage["progress"] == json!(true);
+        if stage["name"] == "switches" {
+            repeated += u64::from(as_calm_as_can_be);
+            assert!(!as_calm_as_can_be || stage["rounds"] == json!(0), "{stage}");
+            as_calm_as_can_be = !progress;
+        }
+        as_calm_as_can_be &= !progress && stage["events_removed"] == json!(0);
+    }
+    assert!(repeated > 0, "{report}");
 }
 
 #[test]

@@ -179,6 +179,19 @@ pub fn profile(reduced: &Reduced) {
         pieces.join(", "),
         reduced.megabytes
     );
+    let purposes = reduced.report["runs_for"].as_object();
+    let purposes: Vec<String> = { purposes.into_iter().flatten() }
+        .filter(|(_, made)| made["runs"] != 0)
+        .map(|(name, made)| {
+            let seconds = made["seconds"].as_f64().unwrap_or(0.0);
+            format!(
+                "{} {} in {seconds:.2} s",
+                name.replace('_', " "),
+                made["runs"]
+            )
+        })
+        .collect();
+    println!("  runs by what they were for: {}", purposes.join(", "));
     let (runs, least) = (reduced.number("runs"), reduced.number("run_seconds_least"));
     println!(
         "  {runs:.0} runs, {:.2} ms of the stages for each; one that ends at its first event takes {:.2} ms, as many of them {:.2} s or {:.1} replays",

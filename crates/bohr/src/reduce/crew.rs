@@ -4,6 +4,7 @@
 
 use super::criterion::Refusals;
 use super::examiner::{Base, Examiner, Question};
+use super::ledger::Ledger;
 use bohr_event::control::Omissions;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::ExploreError;
@@ -27,6 +28,7 @@ pub struct Crew<'c> {
     /// What those have done who are gone.
     runs: u64,
     refusals: Refusals,
+    ledger: Ledger,
 }
 
 impl<'c> Crew<'c> {
@@ -39,6 +41,7 @@ impl<'c> Crew<'c> {
             busy: Duration::ZERO,
             runs: 0,
             refusals: Refusals::default(),
+            ledger: Ledger::default(),
         })
     }
 
@@ -46,6 +49,7 @@ impl<'c> Crew<'c> {
     /// hand, and every run after that has to carry them.
     pub fn renew(&mut self) -> Result<(), ExploreError> {
         (self.runs, self.refusals) = (self.runs(), self.refusals());
+        self.ledger = self.ledger();
         self.examiners = vec![(self.start)()?];
         Ok(())
     }
@@ -71,6 +75,15 @@ impl<'c> Crew<'c> {
         let mut all = self.refusals;
         for examiner in &self.examiners {
             all += examiner.refusals;
+        }
+        all
+    }
+
+    /// What they have made runs for.
+    pub fn ledger(&self) -> Ledger {
+        let mut all = self.ledger;
+        for examiner in &self.examiners {
+            all += examiner.ledger;
         }
         all
     }

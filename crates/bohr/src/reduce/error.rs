@@ -41,6 +41,9 @@ pub enum ReduceError {
         /// The lines.
         lines: Lines,
     },
+    /// What the dependence graph could do without is counted, and no more.
+    #[error("`--method er` only counts: there is nothing to write, to shrink or to name")]
+    OnlyCounts,
     /// The file to go on with is about something else.
     #[error("`{path}` holds another bug than the one to reduce")]
     OtherBug {
@@ -66,6 +69,9 @@ impl Diagnosis for ReduceError {
             ReduceError::NothingThere { .. } => {
                 "`bohr inspect --gates PROGRAM` lists what can; BOHR_RCB_BEGIN and BOHR_RCB_END of bohr.h mark any block"
                     .to_string()
+            }
+            ReduceError::OnlyCounts => {
+                "leave out -o, --resume, --shrink-input and --rcb, or --method er".to_string()
             }
             ReduceError::OtherBug { .. } => {
                 "name another file with -o, or leave out --resume to replace it".to_string()

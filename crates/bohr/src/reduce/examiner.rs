@@ -8,6 +8,7 @@
 use super::criterion::{
     Criterion, Evaluation, Failed, Refusals, is_cut_off, predicate, visited, who_joins,
 };
+use super::ledger::{Ledger, Purpose};
 use super::observation::{blocks, is_left_out, is_the_only_one};
 use crate::simplify::{loosely, moments};
 use bohr_event::abi::STORE_GATE;
@@ -19,6 +20,7 @@ use bohr_reduce::reduction::{Block, Cut, Length, Turns, is_serial, project, stor
 use bohr_schedule::{Plan, Rule};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
+use std::time::Instant;
 
 /// Replays that a result has to pass, every one of them.
 pub const REPLAYS: u64 = 20;
@@ -91,6 +93,8 @@ pub struct Examiner<'t> {
     endless: bool,
     /// Why candidates were refused.
     pub refusals: Refusals,
+    /// What runs were made for.
+    pub ledger: Ledger,
 }
 
 impl<'t> Examiner<'t> {
@@ -100,27 +104,40 @@ impl<'t> Examiner<'t> {
             seed: bug.seed,
             endless: bug.signature.kind.is_endless(),
             refusals: Refusals::default(),
+            ledger: Ledger::default(),
         }
+    }
+
+    /// Does something and enters its runs.
+    pub fn spend<T>(&mut self, purpose: Purpose, work: impl FnOnce(&mut Self) -> T) -> T {
+        let (runs, since) = (self.trials.runs(), Instant::now());
+        let came = work(self);
+        let runs = self.trials.runs() - runs;
+        self.ledger.enter(purpose, runs, since);
+        came
     }
 
     /// The failing run without what is left out, if that is redundant.
     pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         self.leave_out(&question.cut.without);
-        let followed = self.followed(question)?;
+        let followed = self.spend(Purpose::Following, |it| it.followed(question))?;
         if followed.is_none() && number_of_chances(question) == 0 {
             self.refusals.lost += 1;
             return Ok(None);
         }
         // One run tells that hundreds need not be made.
-        let Some(good) = self.is_about_interleaving(question)? else {
+        let good = self.spend(Purpose::InTurn, |it| it.is_about_interleaving(question))?;
+        let Some(good) = good else {
             return Ok(None);
         };
         let found = match followed {
             Some(Followed::Run(run)) => Some(*run),
-            Some(Followed::Schedule(schedule)) => {
-                self.observed(&question.cut, &Plan::replay(schedule), self.seed)?
-            }
-            None => self.fails_by_chance(question, &good.first)?,
+            Some(Followed::Schedule(schedule)) => self.spend(Purpose::Following, |it| {
+                it.observed(&question.cut, &Plan::replay(schedule), it.seed)
+            })?,
+            None => self.spend(Purpose::Searching, |it| {
+                it.fails_by_chance(question, &good.first)
+            })?,
         };
         let Some(run) = found else {
             self.refusals.lost += 1;
@@ -473,7 +490,9 @@ impl<'t> Examiner<'t> {
     ) -> Result<u64, ExploreError> {
         self.leave_out(omissions);
         let plan = Plan::replay(schedule);
-        self.trials.repeat(&plan, self.seed, replays)
+        self.spend(Purpose::Replaying, |it| {
+            it.trials.repeat(&plan, it.seed, replays)
+        })
     }
 
     /// What condition II has to ask for, given the failing run in which nothing

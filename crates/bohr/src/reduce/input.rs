@@ -2,15 +2,17 @@
 //! delta debugging under the oracle that threads and iterations are left out by.
 //! Every candidate is a start of the program, so one is tried at a time.
 
+mod copies;
+
 use super::criterion::Criterion;
-use super::error::ReduceError;
 use super::examiner::{Base, Examiner, Question};
 use crate::outcome::Failure;
-use bohr_event::ThreadPath;
-use bohr_explore::bug_file::{Bug, Invocation};
-use bohr_explore::{ExploreError, Subject, Trials};
+use bohr_event::{Schedule, ThreadPath};
+use bohr_explore::bug_file::{self, Bug, Invocation};
+use bohr_explore::{ExploreError, Subject, Trials, write_whole};
 use bohr_reduce::minimise;
 use bohr_reduce::reduction::{Cut, Length};
+use copies::{Copies, is_copy, not_named, read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -48,27 +50,34 @@ impl FromStr for Source {
 pub struct Shrunk {
     /// The same failure with the smaller input.
     pub bug: Bug,
-    /// Bytes of input.
+    /// Bytes of input before and after.
     pub before: u64,
     pub after: u64,
+    /// Where it lies, if it is a file and smaller.
+    pub file: Option<PathBuf>,
 }
 
-/// Makes the input of a bug as small as it can. A file is left as it is: its
-/// smaller copy lies at `copy`, and the program is started with that.
+/// Makes the input of a bug as small as it can. Each smaller one is written to
+/// `output` at once. A file is left as it is: its smaller copy lies beside that, and
+/// the program is started with it.
 pub fn shrink(
     bug: &Bug,
     subject: &Subject,
     source: &Source,
-    copy: &Path,
+    output: &Path,
     go_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<Shrunk, Failure> {
     let whole = parts(&subject.invocation, source)?;
     let (base, criterion) = beginning(bug, subject)?;
     let mut shrinking = Shrinking {
-        bug,
         subject,
         source,
-        copy,
+        output,
+        copies: match source {
+            Source::File(path) => Some(Copies::beside(output, path)),
+            _ => None,
+        },
+        bug: bug.clone(),
         best: base,
         criterion,
         parts: whole.clone(),
@@ -83,14 +92,34 @@ pub fn shrink(
     }
     let size = |parts: &[Vec<u8>]| parts.iter().map(Vec::len).sum::<usize>() as u64;
     let (before, after) = (size(&whole), size(&shrinking.parts));
+    let (bug, file) = shrinking.finish()?;
     Ok(Shrunk {
+        bug,
         before,
         after,
-        bug: match after < before {
-            true => shrinking.finish()?,
-            false => bug.clone(),
-        },
+        file,
     })
+}
+
+/// Whether a bug could have become the other one by a smaller input, written to
+/// `output`.
+pub fn is_shrunk(smaller: &Invocation, bug: &Invocation, output: &Path) -> bool {
+    let (few, all) = (&smaller.arguments, &bug.arguments);
+    let is_copied = |(few, all): (&Vec<u8>, &Vec<u8>)| {
+        few == all || is_copy(std::ffi::OsStr::from_bytes(few), output)
+    };
+    let by_file = few.len() == all.len() && few.iter().zip(all).all(is_copied);
+    let by_arguments = is_part(few, all) && smaller.input == bug.input;
+    let by_stdin = few == all && is_part(&smaller.input, &bug.input);
+    smaller != bug
+        && smaller.environment == bug.environment
+        && (by_arguments || by_stdin || by_file && smaller.input == bug.input)
+}
+
+/// Whether a list is another one without some of its elements.
+fn is_part<T: PartialEq>(few: &[T], all: &[T]) -> bool {
+    let mut all = all.iter();
+    few.iter().all(|one| all.any(|other| other == one))
 }
 
 /// The input, in the parts that can go.
@@ -105,15 +134,9 @@ fn parts(invocation: &Invocation, source: &Source) -> Result<Vec<Vec<u8>>, Failu
         Source::File(path) => {
             let name = path.as_os_str().as_bytes();
             if !invocation.arguments.iter().any(|one| one == name) {
-                let path = path.clone();
-                return Err(ReduceError::NotNamed { path }.into());
+                return Err(not_named(path));
             }
-            let read = std::fs::read(path);
-            let read = read.map_err(|source| ExploreError::File {
-                path: path.clone(),
-                source,
-            })?;
-            lines(&read)
+            lines(&read(path)?)
         }
     })
 }
@@ -130,11 +153,14 @@ fn beginning(bug: &Bug, subject: &Subject) -> Result<(Base, Criterion), Failure>
 }
 
 struct Shrinking<'s> {
-    bug: &'s Bug,
     subject: &'s Subject,
     source: &'s Source,
-    copy: &'s Path,
-    /// The failing run with the parts that are left.
+    output: &'s Path,
+    /// Where the smaller file lies, if it is one.
+    copies: Option<Copies>,
+    /// The bug with the smallest input so far.
+    bug: Bug,
+    /// Its failing run.
     best: Base,
     criterion: Criterion,
     parts: Vec<Vec<u8>>,
@@ -165,7 +191,7 @@ impl Shrinking<'_> {
     fn still_fails(&mut self, parts: &[Vec<u8>]) -> Result<bool, Failure> {
         let subject = self.with(parts)?;
         // A program that does not even start with this input has lost the failure.
-        let Ok(trials) = Trials::start(&subject, self.bug, &|| true) else {
+        let Ok(trials) = Trials::start(&subject, &self.bug, &|| true) else {
             return Ok(false);
         };
         let question = Question {
@@ -176,8 +202,16 @@ impl Shrinking<'_> {
             length: Length::Longer,
             surely: true,
         };
-        let found = Examiner::new(trials, self.bug).examine(&question)?;
-        Ok(found.map(|run| self.best = run).is_some())
+        let mut examiner = Examiner::new(trials, &self.bug);
+        let Some(run) = examiner.examine(&question)? else {
+            return Ok(false);
+        };
+        let schedule = examiner.trials.atlas().outward(&run.run.schedule);
+        drop(examiner);
+        self.best = run;
+        self.bug = self.bug_with(&subject.invocation, schedule);
+        self.keep()?;
+        Ok(true)
     }
 
     /// The program with a smaller input.
@@ -188,42 +222,89 @@ impl Shrinking<'_> {
             Source::Arguments => invocation.arguments = parts.to_vec(),
             Source::Stdin => invocation.input = parts.concat(),
             Source::File(path) => {
-                write(self.copy, &parts.concat())?;
-                let (old, new) = (path.as_os_str(), self.copy.as_os_str().as_bytes());
+                let copies = self.copies.as_ref().ok_or_else(|| not_named(path))?;
+                copies.write(&parts.concat())?;
+                let new = copies.candidate().as_os_str().as_bytes();
                 let named = invocation.arguments.iter_mut();
                 named
-                    .filter(|one| **one == old.as_bytes())
+                    .filter(|one| **one == path.as_os_str().as_bytes())
                     .for_each(|one| *one = new.to_vec());
             }
         }
         Ok(subject)
     }
 
-    /// The bug with the smallest input that shows it.
-    fn finish(self) -> Result<Bug, Failure> {
-        let subject = self.with(&self.parts)?;
-        let trials = Trials::start(&subject, self.bug, &|| true)?;
+    /// The bug as the best run shows it.
+    fn bug_with(&self, invocation: &Invocation, schedule: Schedule) -> Bug {
         let run = &self.best.run;
         let lives = |path: &&ThreadPath| !path.steps().is_empty();
-        Ok(Bug {
+        Bug {
             invocation: Invocation {
                 environment: self.bug.invocation.environment.clone(),
-                ..subject.invocation.clone()
+                ..invocation.clone()
             },
-            schedule: trials.atlas().outward(&run.schedule),
+            schedule,
             events: run.steps.len() as u64,
             thread_count: 1 + run.threads.iter().filter(lives).count() as u32,
             reduced: None,
             provisional: None,
             simplified: None,
             ..self.bug.clone()
-        })
+        }
+    }
+
+    /// Writes down the smallest so far: whatever happens next, it is there.
+    fn keep(&mut self) -> Result<(), Failure> {
+        write_whole(self.output, &bug_file::write(&self.bug)).map_err(|source| {
+            let path = self.output.to_path_buf();
+            ExploreError::File { path, source }
+        })?;
+        if let Some(copies) = &mut self.copies {
+            copies.keep();
+        }
+        Ok(())
+    }
+
+    /// The bug with the smallest input that shows it, under the name that it keeps, and
+    /// that name if it is a file.
+    fn finish(mut self) -> Result<(Bug, Option<PathBuf>), Failure> {
+        let is_elsewhere = Copies::is_under_other_name;
+        if self.copies.as_ref().is_some_and(is_elsewhere) {
+            let subject = self.with(&self.parts)?;
+            self.bug = self.bug_with(&subject.invocation, self.bug.schedule.clone());
+            self.keep()?;
+        }
+        let kept = self.copies.as_ref().and_then(Copies::kept);
+        let file = kept.map(Path::to_path_buf);
+        self.copies.iter().for_each(Copies::clean);
+        Ok((self.bug, file))
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), ExploreError> {
-    std::fs::write(path, bytes).map_err(|source| ExploreError::File {
-        path: path.to_path_buf(),
-        source,
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_smaller_input_makes_it_the_same_bug() {
+        let given = |arguments: &[&str], input: &str| Invocation {
+            arguments: arguments
+                .iter()
+                .map(|one| one.as_bytes().to_vec())
+                .collect(),
+            input: input.as_bytes().to_vec(),
+            ..Invocation::default()
+        };
+        let bug = given(&["-n", "chat", "9"], "one\ntwo\n");
+        let is_its = |arguments: &[&str], input: &str| {
+            is_shrunk(&given(arguments, input), &bug, Path::new("small.bohr"))
+        };
+        assert!(is_its(&["-n", "9"], "one\ntwo\n"));
+        assert!(is_its(&["-n", "chat", "9"], "two\n"));
+        assert!(is_its(&["-n", "small.input", "9"], "one\ntwo\n"));
+        assert!(!is_its(&["-n", "other.input", "9"], "one\ntwo\n"));
+        assert!(!is_its(&["9", "-n"], "one\ntwo\n"), "in another order");
+        assert!(!is_its(&["-n", "chat", "9"], "three\n"));
+        assert!(!is_its(&["-n", "chat", "9"], "one\ntwo\n"), "as it was");
+    }
 }

@@ -1,6 +1,8 @@
 //! What reduction came to, for people and for programs.
 
 use super::criterion::Refusals;
+use super::input::Shrunk;
+use super::ledger::Ledger;
 use super::size::Size;
 use super::stores::OmittedStores;
 use crate::shell_word::as_word;
@@ -49,8 +51,8 @@ pub struct Report {
     pub er: Irrelevant,
     /// Events of the result that matter for the failure, if a model tells.
     pub relevant: Option<u64>,
-    /// Bytes of input before and after, if that was shrunk.
-    pub input: Option<(u64, u64)>,
+    /// The smaller input, if one was asked for.
+    pub input: Option<Shrunk>,
     /// Whether the failure needs no interleaving.
     pub sequential: bool,
     /// Whether good runs come by the place of the failure.
@@ -68,6 +70,8 @@ pub struct Report {
     /// What is left out.
     pub cut: Cut,
     pub runs: u64,
+    /// What they were made for.
+    pub ledger: Ledger,
     /// Seconds of a run in which next to nothing happens.
     pub least_run: f64,
     /// Seconds that no stage took, by what they were spent on.
@@ -105,8 +109,9 @@ impl Report {
             "blocks_redundant": self.blocks_redundant,
             "er_events_removed": self.er.events,
             "events_relevant": self.relevant,
-            "input_bytes_before": self.input.map(|input| input.0),
-            "input_bytes_after": self.input.map(|input| input.1),
+            "input_bytes_before": self.input.as_ref().map(|input| input.before),
+            "input_bytes_after": self.input.as_ref().map(|input| input.after),
+            "input_file": self.input.as_ref().and_then(|input| Some(input.file.as_ref()?.to_string_lossy())),
             "sequential": self.sequential,
             "evaluated": self.evaluated_places,
             "refused": {
@@ -127,9 +132,10 @@ impl Report {
             // What does not replay every time is no result.
             "verified": true,
             "runs": self.runs,
+            "runs_for": self.ledger.as_json(),
             "run_seconds_least": self.least_run,
             "seconds_elsewhere": self.elsewhere,
-            "bug_file": path,
+            "bug_file": path.to_string_lossy(),
         })
     }
 
@@ -185,8 +191,8 @@ impl Report {
         text.push_str(&row("events", before.events, after.events));
         text.push_str(&row("bytes", before.bytes, after.bytes));
         text.push_str(&row("switches", before.switches, after.switches));
-        if let Some((before, after)) = self.input {
-            text.push_str(&row("input bytes", before, after));
+        if let Some(input) = &self.input {
+            text.push_str(&row("input bytes", input.before, input.after));
         }
         let (from, to) = (before.replay_seconds, after.replay_seconds);
         text.push_str(&format!(
@@ -204,6 +210,10 @@ impl Report {
         let (before, after) = (&self.before, &self.after);
         let mut text = String::new();
         let mut line = |words: String| text.push_str(&(words + "\n"));
+        let file = self.input.as_ref().and_then(|input| input.file.as_ref());
+        if let Some(file) = file {
+            line(format!("the smaller input is {}", file.display()));
+        }
         if let Some(relevant) = self.relevant {
             let events = after.events;
             line(format!(

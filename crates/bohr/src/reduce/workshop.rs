@@ -10,6 +10,7 @@ use super::crew::Crew;
 use super::criterion::{Criterion, Refusals};
 use super::error::ReduceError;
 use super::examiner::{Base, REPLAYS};
+use super::ledger::Ledger;
 use super::lines::Lines;
 use super::size::Size;
 use super::stores::{OmittedStores, place_of};
@@ -76,6 +77,8 @@ pub struct Workshop<'w, 'p> {
     /// made of.
     restless: HashSet<(u64, u64)>,
     restless_refusals: u64,
+    /// The cut and the run for which fewer switches were looked for in vain.
+    as_calm_as_can_be: Option<(u64, u64)>,
     rounds: u64,
     /// Gates that go together, by what the user has named.
     groups: Vec<Vec<GateReference>>,
@@ -131,6 +134,7 @@ impl<'w, 'p> Workshop<'w, 'p> {
             searched: HashMap::new(),
             restless: HashSet::new(),
             restless_refusals: 0,
+            as_calm_as_can_be: None,
             rounds: 0,
             groups: Vec::new(),
             sliced: None,
@@ -226,6 +230,11 @@ impl<'w, 'p> Workshop<'w, 'p> {
 
     pub fn runs(&self) -> u64 {
         self.crew.runs()
+    }
+
+    /// What they were made for.
+    pub fn ledger(&self) -> Ledger {
+        self.crew.ledger()
     }
 
     /// The size of the run as it was found.

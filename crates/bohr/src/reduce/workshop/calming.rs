@@ -2,8 +2,10 @@
 //! whoever reads a schedule has to follow every one.
 
 use super::super::budget::{cost, samples};
-use super::super::examiner::{Base, LONG, REPLAYS};
+use super::super::examiner::{Base, Examiner, LONG, REPLAYS};
+use super::super::ledger::Purpose;
 use super::Workshop;
+use super::reducer::{hash, hash_of};
 use crate::outcome::Failure;
 use crate::simplify::Bench;
 use bohr_event::control::Recorded;
@@ -18,9 +20,16 @@ impl Workshop<'_, '_> {
             return Ok((0, false));
         }
         let (run, cut) = (self.best.run.clone(), self.cut.clone());
+        // Nothing has gone since this was asked the last time.
+        let question = (hash_of(&cut), hash(&run.schedule));
+        if self.as_calm_as_can_be == Some(question) {
+            return Ok((0, false));
+        }
         let (rounds, calm) = self.calmer(&cut, &run)?;
         let before = run.schedule.switches();
         let Some(calm) = calm.filter(|calm| calm.run.schedule.switches() < before) else {
+            // Who ran out of time has not tried all.
+            self.as_calm_as_can_be = (self.go_on)().then_some(question);
             return Ok((rounds, false));
         };
         let is_better = self.shows_always(&cut, &calm)?;
@@ -62,21 +71,21 @@ impl Workshop<'_, '_> {
             schedule: run.schedule.clone(),
             cost: bohr_reduce::cost(Execution::recorded(run))?,
         };
-        let examiner = self.crew.first_examiner();
-        examiner.leave_out(&cut.without);
-        let go_on = self.go_on;
+        let (bug, bar, go_on) = (self.bug, self.bar, self.go_on);
         let go_on = || go_on();
-        let mut bench = Bench::new(&mut examiner.trials, self.bug.seed, &go_on, self.bar, None);
-        bench.at_most(
-            failing.schedule.events(),
-            self.bug.signature.kind.is_endless(),
-        );
-        // Hardly any preemption at once, if that shows it as soon, rather than one
-        // switch less at a time. Chance does not keep threads in one piece.
-        if cut.serial.is_empty() {
-            bench.leap(&mut failing, samples(run))?;
-        }
-        let rounds = dynamic::improve(&mut failing, &mut bench)?;
-        Ok((rounds, examiner.base(cut, failing.schedule)?))
+        let improve = |examiner: &mut Examiner<'_>| {
+            examiner.leave_out(&cut.without);
+            let mut bench = Bench::new(&mut examiner.trials, bug.seed, &go_on, bar, None);
+            bench.at_most(failing.schedule.events(), bug.signature.kind.is_endless());
+            // Hardly any preemption at once, if that shows it as soon, rather than one
+            // switch less at a time. Chance does not keep threads in one piece.
+            if cut.serial.is_empty() {
+                bench.leap(&mut failing, samples(run))?;
+            }
+            let rounds = dynamic::improve(&mut failing, &mut bench)?;
+            Ok((rounds, examiner.base(cut, failing.schedule)?))
+        };
+        let examiner = self.crew.first_examiner();
+        examiner.spend(Purpose::Calming, improve)
     }
 }

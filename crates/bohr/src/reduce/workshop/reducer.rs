@@ -3,6 +3,7 @@
 use super::super::budget::{chances, cost};
 use super::super::calls::{Calls, is_about_threads};
 use super::super::examiner::{Base, LONG, Question, REPLAYS};
+use super::super::ledger::Purpose;
 use super::super::stores::may_be_on_own_stack;
 use super::{CROWD, MOST_SLICED, THOROUGH, Workshop};
 use crate::outcome::Failure;
@@ -35,7 +36,7 @@ fn content(question: &Question<'_>, base: u64) -> u64 {
     hasher.finish()
 }
 
-fn hash_of(cut: &Cut) -> u64 {
+pub(super) fn hash_of(cut: &Cut) -> u64 {
     let mut hasher = DefaultHasher::new();
     cut.hash(&mut hasher);
     hasher.finish()
@@ -52,7 +53,7 @@ fn what_is_searched(cut: &Cut, length: Length) -> u64 {
     hasher.finish()
 }
 
-fn hash(schedule: &Schedule<PlaceNumber>) -> u64 {
+pub(super) fn hash(schedule: &Schedule<PlaceNumber>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for segment in schedule.segments() {
         (&segment.thread, segment.events).hash(&mut hasher);
@@ -163,7 +164,8 @@ impl Reducer for Workshop<'_, '_> {
         };
         let rounds = question.chances;
         let cut = self.cut.clone();
-        let found = self.crew.first_examiner().shorter(&question)?;
+        let examiner = self.crew.first_examiner();
+        let found = examiner.spend(Purpose::Shortening, |it| it.shorter(&question))?;
         if let Some(run) = found.map_or(Ok(None), |run| self.calmed(&cut, run))? {
             self.take(run, cut, self.suspicious)?;
         }
@@ -292,8 +294,8 @@ impl Reducer for Workshop<'_, '_> {
     }
 
     fn length(&mut self, cut: &Cut, most: u64) -> Result<Option<u64>, Failure> {
-        let length = self.crew.first_examiner().length(&cut.without, most)?;
-        Ok(length)
+        let examiner = self.crew.first_examiner();
+        Ok(examiner.spend(Purpose::InTurn, |it| it.length(&cut.without, most))?)
     }
 
     fn is_long(&self) -> bool {
