@@ -12,6 +12,7 @@ mod input;
 mod ledger;
 mod lines;
 mod observation;
+mod question;
 mod report;
 mod size;
 mod stores;

@@ -3,8 +3,9 @@
 //! is the same however many they are.
 
 use super::criterion::Refusals;
-use super::examiner::{Base, Examiner, Question};
+use super::examiner::Examiner;
 use super::ledger::Ledger;
+use super::question::{Base, Question};
 use bohr_event::control::Omissions;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::ExploreError;

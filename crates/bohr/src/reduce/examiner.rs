@@ -10,6 +10,7 @@ use super::criterion::{
 };
 use super::ledger::{Ledger, Purpose};
 use super::observation::{blocks, is_left_out, is_the_only_one};
+use super::question::{BEYOND, Base, Question};
 use crate::simplify::{loosely, moments};
 use bohr_event::abi::STORE_GATE;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses, Passes, Recorded};
@@ -29,46 +30,8 @@ pub const REPLAYS: u64 = 20;
 /// many runs that are short.
 pub const LONG: u64 = 20_000;
 
-/// How many times as many events a run may have for a thread less. A thread that
-/// is gone can put off the failure by the whole work of the others.
-const GROWTH: u64 = 2;
-
-/// The same for a run of which only the order of magnitude is known.
-const ABOUT: u64 = 4;
-
 /// Numbers of preemptions that are tried by chance.
 const FEW: [u32; 3] = [1, 2, 3];
-
-/// Events after which a run that is too long is ended.
-const BEYOND: u64 = 1000;
-
-/// What is asked about a candidate.
-pub struct Question<'q> {
-    pub cut: Cut,
-    /// The best run so far.
-    pub base: &'q Base,
-    pub criterion: &'q Criterion,
-    /// Other schedules to try where the best run's does not show the failure.
-    pub chances: u64,
-    /// How long an answer may be.
-    pub length: Length,
-    /// Whether it has to replay every time; otherwise somebody asks that later.
-    pub surely: bool,
-}
-
-/// A failing run, event for event, and the blocks that its threads came by.
-#[derive(Clone, Debug)]
-pub struct Base {
-    pub run: Recorded,
-    /// What is left out of it.
-    pub without: Omissions,
-    /// Calls that can be left out are among them, and stores once some are.
-    pub blocks: Vec<Block>,
-    pub turns: Turns,
-    /// Events of the longest run without what is left out that was looked at, good or
-    /// failing; 0 if none was but this.
-    pub longest: u64,
-}
 
 /// What following the best run's schedule has come to.
 enum Followed {
@@ -121,7 +84,7 @@ impl<'t> Examiner<'t> {
     pub fn examine(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         self.leave_out(&question.cut.without);
         let followed = self.spend(Purpose::Following, |it| it.followed(question))?;
-        if followed.is_none() && number_of_chances(question) == 0 {
+        if followed.is_none() && question.number_of_chances() == 0 {
             self.refusals.lost += 1;
             return Ok(None);
         }
@@ -165,7 +128,7 @@ impl<'t> Examiner<'t> {
             return Ok(None);
         };
         let plan = loosely(followed);
-        if most_events(question) <= LONG {
+        if question.most_events() <= LONG {
             let run = self.fails(&plan, self.seed, question)?;
             return Ok(run.map(|run| Followed::Run(Box::new(run))));
         }
@@ -183,7 +146,7 @@ impl<'t> Examiner<'t> {
         if is_the_only_one(good) {
             return Ok(None);
         }
-        let [few, many] = chances(question);
+        let [few, many] = question.plans();
         if let Some(run) = self.seek(&few.0, few.1, question)? {
             return Ok(Some(run));
         }
@@ -202,7 +165,7 @@ impl<'t> Examiner<'t> {
     ) -> Result<Option<Base>, ExploreError> {
         let mut next = 0;
         loop {
-            self.end_after(most_events(question));
+            self.end_after(question.most_events());
             let found = self.trials.seek(plan, next..seeds);
             self.trials.end_after(u64::MAX);
             let Some(seed) = found? else {
@@ -268,7 +231,7 @@ impl<'t> Examiner<'t> {
         seed: u64,
         question: &Question<'_>,
     ) -> Result<Option<Base>, ExploreError> {
-        let most = most_events(question);
+        let most = question.most_events();
         if most > LONG {
             return match self.verdict(plan, seed, question)? {
                 Some(schedule) => self.observed(&question.cut, &Plan::replay(schedule), self.seed),
@@ -288,7 +251,7 @@ impl<'t> Examiner<'t> {
         seed: u64,
         question: &Question<'_>,
     ) -> Result<Option<Schedule<PlaceNumber>>, ExploreError> {
-        let most = most_events(question);
+        let most = question.most_events();
         self.end_after(most);
         let trial = self.trials.run(plan, seed);
         self.trials.end_after(u64::MAX);
@@ -378,7 +341,7 @@ impl<'t> Examiner<'t> {
         let best = &question.base.run;
         let mut least = (best.steps.len() as u64, best.schedule.switches() as u64);
         let mut found = None;
-        for (plan, seeds) in chances(question) {
+        for (plan, seeds) in question.plans() {
             let sizes = self.trials.sizes(&plan, 0..seeds)?;
             if let Some((size, seed)) = sizes.into_iter().min().filter(|(size, _)| *size < least) {
                 least = size;
@@ -404,15 +367,14 @@ impl<'t> Examiner<'t> {
         let criterion = question.criterion;
         let before = question.base.longest;
         if criterion.sequential {
-            let first = match number_of_chances(question) {
+            let first = match question.number_of_chances() {
                 0 => Observed::default(),
-                _ => self.within(&Plan::new(Rule::Sequential), most_events(question))?,
+                _ => self.within(&Plan::new(Rule::Sequential), question.most_events())?,
             };
             let events = before;
             return Ok(Some(GoodRun { events, first }));
         }
-        // What is left out may be what ends a loop.
-        let most = GROWTH.saturating_mul(before);
+        let most = question.most_events_of_good_runs();
         let mut first = None;
         let mut events = 0;
         for rule in [Rule::Sequential, Rule::Backward] {
@@ -581,33 +543,4 @@ fn no_further(failing: &Base) -> Omissions {
         iterations: passes.collect(),
         ..Omissions::default()
     }
-}
-
-/// Events that an answer may have.
-fn most_events(question: &Question<'_>) -> u64 {
-    let events = question.base.run.steps.len() as u64;
-    match question.length {
-        Length::Shorter => events,
-        Length::Longer => GROWTH * events,
-        Length::About(left) => ABOUT * left + BEYOND,
-    }
-}
-
-/// Chance does not keep threads in one piece.
-fn number_of_chances(question: &Question<'_>) -> u64 {
-    match question.cut.serial.is_empty() {
-        true => question.chances,
-        false => 0,
-    }
-}
-
-/// Plans that might show the failure, by few switches or by many, and how many seeds
-/// of each to try.
-fn chances(question: &Question<'_>) -> [(Plan, u64); 2] {
-    let length = match question.length {
-        Length::About(left) => left,
-        _ => question.base.run.steps.len() as u64,
-    };
-    let seeds = number_of_chances(question).div_ceil(2);
-    [Rule::Pct { depth: 3, length }, Rule::Random].map(|rule| (Plan::new(rule), seeds))
 }

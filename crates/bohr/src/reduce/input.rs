@@ -5,7 +5,8 @@
 mod copies;
 
 use super::criterion::Criterion;
-use super::examiner::{Base, Examiner, Question};
+use super::examiner::Examiner;
+use super::question::{Base, Question};
 use crate::outcome::Failure;
 use bohr_event::{Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Invocation};

@@ -1,6 +1,6 @@
 //! How large a failing run is: the figures that reduction is measured by.
 
-use super::examiner::Base;
+use super::question::Base;
 use bohr_event::control::{GateReference, Omissions, Recorded};
 use bohr_event::{ThreadIndex, ThreadPath};
 use bohr_reduce::reduction::{Block, Cut};

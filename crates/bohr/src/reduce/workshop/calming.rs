@@ -2,8 +2,9 @@
 //! whoever reads a schedule has to follow every one.
 
 use super::super::budget::{cost, samples};
-use super::super::examiner::{Base, Examiner, LONG, REPLAYS};
+use super::super::examiner::{Examiner, LONG, REPLAYS};
 use super::super::ledger::Purpose;
+use super::super::question::Base;
 use super::Workshop;
 use super::reducer::{hash, hash_of};
 use crate::outcome::Failure;

@@ -2,8 +2,9 @@
 
 use super::super::budget::{chances, cost};
 use super::super::calls::{Calls, is_about_threads};
-use super::super::examiner::{Base, LONG, Question, REPLAYS};
+use super::super::examiner::{LONG, REPLAYS};
 use super::super::ledger::Purpose;
+use super::super::question::{Base, Question};
 use super::super::stores::may_be_on_own_stack;
 use super::{CROWD, MOST_SLICED, THOROUGH, Workshop};
 use crate::outcome::Failure;
