@@ -143,8 +143,9 @@ fn present(pages: &File, mapping: &Mapping) -> Vec<Mapping> {
 
 fn write(mappings: &[Mapping], memory: &File, notes: Vec<u8>) -> Vec<u8> {
     let parts = mappings.len() + 1;
-    let mut offset = 64 + 56 * parts as u64;
-    let mut core = header(parts as u16);
+    let counted = section_that_counts(parts);
+    let mut offset = 64 + 56 * parts as u64 + counted.len() as u64;
+    let mut core = header(parts, !counted.is_empty());
     let mut part = |kind: u32, flags: u32, address: u64, size: u64| {
         for word in [kind, flags] {
             core.extend(word.to_le_bytes());
@@ -159,6 +160,7 @@ fn write(mappings: &[Mapping], memory: &File, notes: Vec<u8>) -> Vec<u8> {
         let size = mapping.end - mapping.start;
         part(elf::PT_LOAD.0, mapping.flags, mapping.start, size);
     }
+    core.extend(counted);
     core.extend(notes);
     for mapping in mappings {
         copy(&mut core, memory, mapping);
@@ -166,21 +168,44 @@ fn write(mappings: &[Mapping], memory: &File, notes: Vec<u8>) -> Vec<u8> {
     core
 }
 
-/// `Elf64_Ehdr` of a core for x86-64.
-fn header(parts: u16) -> Vec<u8> {
+/// `Elf64_Ehdr` of a core for x86-64. Where its number has no room for the parts, the
+/// section behind their headers has it.
+fn header(parts: usize, is_counted_elsewhere: bool) -> Vec<u8> {
     let mut header = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     for half in [elf::ET_CORE.0, elf::EM_X86_64.0] {
         header.extend(half.to_le_bytes());
     }
     header.extend(1u32.to_le_bytes());
-    for word in [0u64, 64, 0] {
+    let (sections, parts_here) = match is_counted_elsewhere {
+        true => (64 + 56 * parts as u64, elf::PN_XNUM),
+        false => (0, parts as u16),
+    };
+    for word in [0u64, 64, sections] {
         header.extend(word.to_le_bytes());
     }
     header.extend(0u32.to_le_bytes());
-    for half in [64u16, 56, parts, 64, 0, 0] {
+    for half in [
+        64u16,
+        56,
+        parts_here,
+        64,
+        u16::from(is_counted_elsewhere),
+        0,
+    ] {
         header.extend(half.to_le_bytes());
     }
     header
+}
+
+/// The `Elf64_Shdr` that tells how many parts there are, if there are so many that the
+/// header cannot: a heap of which every other page was used has them.
+fn section_that_counts(parts: usize) -> Vec<u8> {
+    if parts < usize::from(elf::PN_XNUM) {
+        return Vec::new();
+    }
+    let mut section = vec![0; 64];
+    section[44..48].copy_from_slice(&(parts as u32).to_le_bytes());
+    section
 }
 
 /// `struct elf_prstatus`.
@@ -242,6 +267,31 @@ fn copy(core: &mut Vec<u8>, memory: &File, mapping: &Mapping) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The header's number has no room for more than 65,534.
+    #[test]
+    fn a_core_can_have_any_number_of_parts() {
+        use object::Endianness;
+        use object::read::elf::{FileHeader, ProgramHeader};
+        let nothing = File::open("/dev/null").expect("nothing");
+        let page = |number: u64| Mapping {
+            start: number * PAGE,
+            end: number * PAGE,
+            flags: 6,
+            offset: 0,
+            path: String::new(),
+        };
+        for count in [3, 70_000] {
+            let mappings: Vec<Mapping> = (1..=count).map(page).collect();
+            let core = write(&mappings, &nothing, vec![7; 16]);
+            let header = elf::FileHeader64::<Endianness>::parse(&*core).expect("a core");
+            let endian = header.endian().expect("an order of bytes");
+            let parts = header.program_headers(endian, &*core).expect("parts");
+            assert_eq!(parts.len() as u64, count + 1);
+            assert_eq!(parts[0].data(endian, &*core), Ok(&[7; 16][..]));
+            assert_eq!(parts[count as usize].p_vaddr(endian), count * PAGE);
+        }
+    }
 
     #[test]
     fn the_kernels_lines_are_read() {
