@@ -1,6 +1,7 @@
 //! Variables by name, with their types and values, from debug information.
 
 mod comparison;
+mod distances;
 mod globals;
 mod places;
 mod scopes;

@@ -121,6 +121,7 @@ fn what_differs_from_a_good_run() {
     paths.sort_unstable();
     let expected = [
         "finish::rest",
+        "given_back.newest - begin",
         "main::book->lent",
         "main::book->title",
         "main::count",

@@ -1,7 +1,7 @@
 //! Two states of one program, compared by reference paths: the value that a path
 //! leads to in one with the value that the same path leads to in the other. Where
 //! things lie differs from process to process, so pointers are followed, and only
-//! whether they point at all is compared.
+//! whether they point at all is compared, and how far into an array.
 //!
 //! The paths begin at global variables and at the variables of the frames that the
 //! two have in common. (Weeratunge et al., "Analyzing multicore dumps to facilitate
@@ -9,7 +9,7 @@
 //! was compared with the same other object is not compared again under another path.)
 
 use super::{
-    Information, Value,
+    Information, Value, distances,
     globals::Global,
     scopes::Held,
     types::{Member, Shape, TypeId},
@@ -349,6 +349,35 @@ impl<'v, 'd> Comparer<'v, 'd> {
             }
             let start = usize::try_from(member.start).unwrap_or(usize::MAX);
             self.compare(member.kind, content.part(start), &path, depth);
+        }
+        self.compare_distances(members, content, path);
+    }
+
+    /// Compares how far pointers into one array are apart.
+    fn compare_distances(&mut self, members: &[Member], content: Content<'_>, path: &str) {
+        for (kind, members) in distances::groups(members) {
+            let target = match self.left.information.resolve(kind).map(|kind| kind.shape) {
+                Some(Shape::Pointer(target)) => target,
+                _ => None,
+            };
+            let element = target.and_then(|target| self.left.information.resolve(target));
+            let both = |member: &&Member| {
+                let start = usize::try_from(member.start).ok()?;
+                let [one, other] = content.part(start).bytes.map(|bytes| bytes.first_chunk());
+                Some([one, other].map(|word| word.copied().map_or(0, u64::from_le_bytes)))
+            };
+            let pointers: Option<Vec<[u64; 2]>> = members.iter().map(both).collect();
+            let (Some(element), Some(pointers)) = (element, pointers) else {
+                continue;
+            };
+            for apart in distances::apart(&pointers, element.size) {
+                let [left, right] = apart.elements.map(Value::Unsigned);
+                let (pointer, lowest) = (members[apart.pointer], members[apart.lowest]);
+                let place = content.addresses;
+                let place = place.map(|addresses| (addresses[1].wrapping_add(pointer.start), 8));
+                let path = format!("{path}.{} - {}", pointer.name, lowest.name);
+                self.note(&path, left, right, place);
+            }
         }
     }
 

@@ -16,6 +16,14 @@ struct shelf {
     int counts[3];
 };
 
+// Books that were given back, from the oldest to the newest.
+struct row {
+    int *begin;
+    int *newest;
+    int *end;
+};
+
+static struct row given_back;
 static struct shelf shelves[4];
 static struct shelf *favourite = &shelves[1];
 static int visits = 7;
@@ -50,5 +58,8 @@ int main(int count, char **words) {
     } else {
         add(&shelves[3], 2020, "new");
     }
+    given_back.begin = calloc(16, sizeof(int));
+    given_back.newest = given_back.begin + 2 * count;
+    given_back.end = given_back.begin + 8;
     finish(favourite, count);
 }
