@@ -2,11 +2,12 @@
 //! X. Zhang, S. Jagannathan, "Analyzing Multicore Dumps to Facilitate Concurrency Bug
 //! Reproduction", ASPLOS 2010.
 //!
-//! Writable memory is taken as cells of four bytes. A cell stays if it is part of an
-//! address of mapped memory, or a small number: loop counts, lengths, discriminants
-//! and the numbers of threads are such. Any other is replaced by a keyed hash of
-//! itself, so that what was equal is equal. The key follows the core, since the state
-//! that it is compared with has to be hashed by the same key.
+//! Memory is taken as cells of four bytes, but for the code and the constants of the
+//! program and its libraries, which are in their files for everybody to read. A cell
+//! stays if it is part of an address of mapped memory, or a small number: loop counts,
+//! lengths, discriminants and the numbers of threads are such. Any other is replaced by
+//! a keyed hash of itself, so that what was equal is equal. The key follows the core,
+//! since the state that it is compared with has to be hashed by the same key.
 //!
 //! What this reveals: where things lie, what points where, which values are equal,
 //! numbers between -16,777,216 and 16,777,215, texts of up to three letters at the
@@ -15,6 +16,7 @@
 
 use crate::dump::Dump;
 use crate::error::DumpError;
+use crate::loaded;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use std::ops::Range;
@@ -45,14 +47,18 @@ pub fn key(core: &[u8]) -> Option<Key> {
 /// The same core without its values.
 ///
 /// # Errors
-/// If it is no core.
+/// If it is no core, or has no values any more.
 pub fn anonymised(core: &[u8], key: &Key) -> Result<Vec<u8>, DumpError> {
     let header = elf::FileHeader64::<Endianness>::parse(core)?;
     let endian = header.endian()?;
     let parts = header.program_headers(endian, core)?;
+    if self::key(core).is_some() {
+        return Err(DumpError::Anonymous);
+    }
+    let dump = Dump::read(core)?;
     let hasher = Hasher {
         key,
-        mapped: mapped(core)?,
+        mapped: mapped(core, &dump)?,
     };
     let mut anonymous = core.to_vec();
     for part in parts {
@@ -62,7 +68,7 @@ pub fn anonymised(core: &[u8], key: &Key) -> Result<Vec<u8>, DumpError> {
         let end = place(offset.saturating_add(size)).min(core.len());
         let bytes = &mut anonymous[start..end];
         match part.p_type(endian) {
-            elf::PT_LOAD if part.p_flags(endian).0 & elf::PF_W.0 != 0 => hasher.hide(bytes),
+            elf::PT_LOAD if is_private(part, endian, &dump) => hasher.hide(bytes),
             elf::PT_NOTE => hide_notes(bytes, &hasher),
             _ => {}
         }
@@ -72,8 +78,23 @@ pub fn anonymised(core: &[u8], key: &Key) -> Result<Vec<u8>, DumpError> {
     Ok(anonymous)
 }
 
+/// Whether what lies there is the process's own: what it can write, and what it has
+/// written and protected since, or mapped from a file that is no program or library.
+fn is_private(
+    part: &elf::ProgramHeader64<Endianness>,
+    endian: Endianness,
+    dump: &Dump<'_>,
+) -> bool {
+    let flags = part.p_flags(endian).0;
+    let address = part.p_vaddr(endian);
+    let mut files = dump.files.iter();
+    let file = files.find(|file| (file.start..file.end).contains(&address));
+    let is_object = || file.is_some_and(|file| loaded::paths(dump).contains(&&*file.path));
+    flags & elf::PF_W.0 != 0 || (flags & elf::PF_X.0 == 0 && !is_object())
+}
+
 /// All that was mapped, by address: debuggers leave out what is in files.
-fn mapped(core: &[u8]) -> Result<Vec<Range<u64>>, DumpError> {
+fn mapped(core: &[u8], dump: &Dump<'_>) -> Result<Vec<Range<u64>>, DumpError> {
     let header = elf::FileHeader64::<Endianness>::parse(core)?;
     let endian = header.endian()?;
     let parts = header.program_headers(endian, core)?.iter();
@@ -82,7 +103,7 @@ fn mapped(core: &[u8]) -> Result<Vec<Range<u64>>, DumpError> {
         let start = part.p_vaddr(endian);
         start..start.saturating_add(part.p_memsz(endian))
     });
-    let files = Dump::read(core)?.files.into_iter();
+    let files = dump.files.iter();
     let files = files.map(|file| file.start..file.end);
     let mut all: Vec<Range<u64>> = loaded.chain(files).collect();
     all.sort_by_key(|range| range.start);

@@ -20,6 +20,9 @@ pub struct Dump<'a> {
     pub threads: Vec<ThreadImage>,
     /// Why it was dumped, where the core says so.
     pub fault: Option<Fault>,
+    /// The thread that got that signal is not in the core: its notes stand before the
+    /// signal's.
+    pub failed_is_missing: bool,
     /// The command line, as far as the kernel keeps it.
     pub command: Option<String>,
     /// What was mapped from files.
@@ -58,6 +61,7 @@ impl<'a> Dump<'a> {
         let mut dump = Dump {
             threads: Vec::new(),
             fault: None,
+            failed_is_missing: false,
             command: None,
             files: Vec::new(),
             auxiliary: Vec::new(),
@@ -117,6 +121,7 @@ impl<'a> Dump<'a> {
                 elf::NT_PRPSINFO => self.command = notes::command(content),
                 elf::NT_SIGINFO if self.fault.is_none() => {
                     self.fault = notes::fault(content).filter(|fault| fault.signal != STOPPED);
+                    self.failed_is_missing = self.fault.is_some() && self.threads.is_empty();
                 }
                 elf::NT_FILE => self.files = notes::files(content).unwrap_or_default(),
                 elf::NT_AUXV => {

@@ -32,6 +32,9 @@ pub enum DumpError {
     /// Nothing tells what the threads were doing.
     #[error("the core has no thread in it: it was cut off before its notes, or they were removed")]
     NoThread,
+    /// There is nothing left to hide.
+    #[error("the core has been made anonymous before")]
+    Anonymous,
     /// The program that was given is not the one that left the core.
     #[error(
         "{program} is another build than the one that left the core: build id {found}, expected {expected}"
@@ -66,6 +69,7 @@ impl Diagnosis for DumpError {
             DumpError::OtherBuild { .. } => {
                 "give the very build that was running: bohr core CORE --program PROGRAM"
             }
+            DumpError::Anonymous => "use it as it is",
             DumpError::TooLarge { .. } | DumpError::OtherMachine(_) => return None,
         };
         Some(String::from(help))

@@ -49,4 +49,4 @@ pub use packing::unpack;
 pub use probes::Probes;
 pub use registers::Registers;
 pub use stacks::{Found, Frame, Stacks};
-pub use waits::{Wait, circles, wait};
+pub use waits::{Awaited, Wait, circles, last_of_chain, wait};

@@ -27,6 +27,19 @@ pub struct Fault {
     pub address: u64,
 }
 
+impl Fault {
+    /// Whether somebody outside has sent it, as `kill` and a terminal do: no thread of
+    /// the process has done anything wrong.
+    #[must_use]
+    pub fn is_from_outside(&self) -> bool {
+        /// `SI_USER`, `SI_QUEUE`, `SI_KERNEL`.
+        const CODES: [i32; 3] = [0, -1, 0x80];
+        /// Hang-up, interruption, quitting, abort, termination.
+        const SENT: [i32; 5] = [1, 2, 3, 6, 15];
+        CODES.contains(&self.code) && SENT.contains(&self.signal)
+    }
+}
+
 /// A part of a file that was mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MappedFile {

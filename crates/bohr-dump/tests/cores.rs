@@ -2,7 +2,8 @@
 
 mod harness;
 
-use bohr_dump::{Dump, DumpError, circles, unpack, wait};
+use bohr_dump::anonymous::anonymised;
+use bohr_dump::{Awaited, Dump, DumpError, Wait, circles, unpack, wait};
 use harness::{Crashed, tell};
 use proptest::prelude::*;
 use std::io::Write;
@@ -166,7 +167,7 @@ fn threads_that_wait_for_each_other() {
     let crashed = Crashed::new("deadlocked.c", &["-O1", "-pthread"]);
     let dump = Dump::read(&crashed.core).expect("a core");
     let holders = dump.threads.iter().map(|thread| {
-        let wait = wait(thread, &dump.threads, &dump.memory, true);
+        let wait = wait(thread, &dump.threads, &dump.memory, Awaited::Mutex);
         (thread.number, wait.and_then(|wait| wait.holder))
     });
     let holders: Vec<_> = holders.collect();
@@ -175,6 +176,70 @@ fn threads_that_wait_for_each_other() {
     assert_eq!(circles.len(), 1, "{holders:?}");
     assert_eq!(circles[0].len(), 2);
     assert!(!circles[0].contains(&main));
+}
+
+/// A reader waits for the writer, a join for an end, and one for a time.
+#[test]
+fn what_threads_wait_for() {
+    let crashed = Crashed::new("waiting.c", &["-O1", "-pthread"]);
+    let dump = Dump::read(&crashed.core).expect("a core");
+    let (threads, memory) = (&dump.threads, &dump.memory);
+    let waits = |awaited| -> Vec<Wait> {
+        let waits = threads
+            .iter()
+            .map(|thread| wait(thread, threads, memory, awaited));
+        waits.flatten().collect()
+    };
+    let plain = waits(Awaited::Other);
+    assert_eq!(plain.len(), 3, "{plain:?}");
+    let joins: Vec<&Wait> = plain.iter().filter(|wait| wait.for_end).collect();
+    let [join] = joins[..] else {
+        panic!("{plain:?}");
+    };
+    assert!(join.holder.is_some());
+    assert_eq!(plain.iter().filter(|wait| wait.limited).count(), 1);
+    // The writer is the one whose end is waited for.
+    let locks = waits(Awaited::ReaderWriterLock);
+    let readers = locks.iter().filter(|wait| !wait.for_end && !wait.limited);
+    let holders: Vec<Option<i32>> = readers.map(|wait| wait.holder).collect();
+    assert_eq!(holders, [join.holder]);
+}
+
+/// Its notes are taken for something else.
+#[test]
+fn the_thread_that_failed_is_missing() {
+    let crashed = Crashed::new("deadlocked.c", &["-O1", "-pthread"]);
+    let mut core = crashed.core.clone();
+    let whole = Dump::read(&core).expect("a core");
+    assert!(whole.fault.is_some() && !whole.failed_is_missing);
+    let count = whole.threads.len();
+    // Sizes of its name and content, and what it is.
+    let status = [5, 0, 0, 0, 0x50, 1, 0, 0, 1, 0, 0, 0];
+    let mut places = core.windows(status.len()).enumerate();
+    let (first, _) = places.find(|(_, bytes)| *bytes == status).expect("a note");
+    core[first + 8] = 99;
+    let rest = Dump::read(&core).expect("a core");
+    assert_eq!(rest.threads.len(), count - 1);
+    assert!(rest.failed_is_missing);
+}
+
+/// What was protected against writing is as private as the rest.
+#[test]
+fn protected_memory_is_made_anonymous() {
+    let crashed = Crashed::new("protected.c", &["-O1"]);
+    let secret = b"sesame-on-a-page";
+    let tells = |core: &[u8]| core.windows(secret.len()).any(|bytes| bytes == secret);
+    assert!(tells(&crashed.core));
+    let hidden = anonymised(&crashed.core, &[7; 32]).expect("a core");
+    assert!(!tells(&hidden));
+    let again = anonymised(&hidden, &[8; 32]);
+    assert!(matches!(again, Err(DumpError::Anonymous)), "{again:?}");
+    // The program is there to be read.
+    let told = |core: &[u8]| crashed.told(core).expect("a core");
+    assert_eq!(
+        told(&hidden).lines().count(),
+        told(&crashed.core).lines().count()
+    );
 }
 
 #[test]

@@ -174,6 +174,7 @@ mod tests {
     const X: Critical = Critical {
         address: 100,
         size: 4,
+        synchronises: false,
     };
 
     fn step(thread: u32, kind: EventKind, object: u64) -> Step {

@@ -259,13 +259,22 @@ fn examine(core: &Path, program: Option<&Path>) -> Result<Report, Failure> {
 /// The failure that left a core of this program.
 pub fn likeness(core: &Path, program: &Path) -> Result<Likeness, Failure> {
     let report = examine(core, Some(program))?;
-    Ok(likeness::of(&report).ok_or(Unlike)?)
+    Ok(likeness::of(&report)?)
 }
 
 /// A core that says nothing about a failure.
 #[derive(Debug, thiserror::Error)]
-#[error("the core tells neither of a crash in the program's own code nor of a deadlock")]
-pub struct Unlike;
+pub enum Unlike {
+    /// Neither did a thread fail, nor does every one wait.
+    #[error(
+        "the core tells neither of a crash in the program's own code nor of threads that cannot \
+         go on"
+    )]
+    Nothing,
+    /// Somebody has failed, and it is not known who.
+    #[error("the thread that failed is not in the core")]
+    FailedIsMissing,
+}
 
 impl Diagnosis for Unlike {
     fn fault(&self) -> Fault {
@@ -273,9 +282,13 @@ impl Diagnosis for Unlike {
     }
 
     fn help(&self) -> Option<String> {
-        Some(String::from(
-            "see what it tells: bohr core CORE --program PROGRAM",
-        ))
+        Some(String::from(match self {
+            Unlike::Nothing => "see what it tells: bohr core CORE --program PROGRAM",
+            Unlike::FailedIsMissing => {
+                "leave cores whole; bohr core CORE --program PROGRAM tells where the other threads \
+                 were, and bohr hunt -- PROGRAM looks for whatever fails"
+            }
+        }))
     }
 }
 

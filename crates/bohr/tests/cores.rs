@@ -204,6 +204,82 @@ fn a_core_for_others_to_look_at() {
     assert_eq!(told["thread"], "0:1");
     assert_eq!(told["critical"][0]["path"], "is_null");
     assert!(told["tries"].as_u64() <= Some(3), "{told}");
+    // What it is compared with is made anonymous, too, as far as it can be.
+    let against = |other: &str, code: i32| {
+        let words = ["core", "hidden.core", "--against", other];
+        folder.bohr(&words).expect(code)
+    };
+    assert!(against("left.core", 0).text().contains(", 0 differ"));
+    let other = ["core", "anonymise", "left.core", "-o", "other.core"];
+    folder.bohr(&other).expect(0);
+    let messages = against("other.core", 2).messages();
+    assert!(messages.contains("--like OTHER"), "{messages}");
+    let alike = [&other[..], &["--like", "hidden.core"]].concat();
+    folder.bohr(&alike).expect(0);
+    assert!(against("other.core", 0).text().contains(", 0 differ"));
+}
+
+/// Lets the program run until each of its threads waits for another one. By signal, the
+/// kernel leaves the core; where it does not, gdb takes one.
+fn hang(folder: &Folder, arguments: &str) {
+    let shell = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).current_dir(folder.path("."));
+        shell
+    };
+    let run = |end: &dyn Fn(u32) -> String| {
+        let script = format!("ulimit -c unlimited; NAP=1 exec ./program {arguments}");
+        let mut process = shell(&script).spawn().expect("a shell");
+        while !stands_still(process.id()) {}
+        let _ = shell(&end(process.id())).output();
+        // The core is whole when the process has ended.
+        process.wait().expect("it ends");
+    };
+    run(&|process| format!("kill -QUIT {process}"));
+    let _ = shell("mv core* left.core").output();
+    if !folder.path("left.core").exists() {
+        run(&|process| format!("gcore -o left {process}; mv left.* left.core; kill -9 {process}"));
+    }
+    assert!(folder.path("left.core").exists());
+}
+
+/// Whether all threads wait for a word in memory, and go on doing so.
+fn stands_still(process: u32) -> bool {
+    const FUTEX: &str = "202 ";
+    (0..5).all(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+        let mut tasks = tasks.into_iter().flatten().flatten();
+        let call = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("syscall"));
+        tasks.all(|task| call(task).is_ok_and(|call| call.starts_with(FUTEX)))
+    })
+}
+
+/// Threads that stand still without a circle of mutexes: a signal that nobody heard, and
+/// a lock with readers, who leave no name in it.
+#[test]
+fn a_core_of_a_standstill_becomes_a_schedule() {
+    let folder = Folder::empty();
+    folder.build("standing_still", &["--production", "-O2"]);
+    let reproduced = |mode: &str, place: &str| {
+        hang(&folder, mode);
+        let text = folder.bohr(&["core", "left.core"]).expect(0).text();
+        assert!(text.contains("nobody can go on: every thread"), "{text}");
+        assert!(text.contains("waits for the end of thread "), "{text}");
+        let words = ["core", "left.core", "--program", "./program", "--json"];
+        let told = [&words[..], &["-o", "bug", "--"], &[mode][..]].concat();
+        let told = folder.bohr(&told).expect(1).json();
+        let failure = told["failure"].as_str().expect("a text");
+        assert!(
+            failure.starts_with(&format!("a deadlock in {place} at ")),
+            "{told}"
+        );
+        assert!(told["tries"].as_u64() <= Some(10), "{told}");
+        folder.bohr(&["replay", "bug", "--times", "20"]).expect(0);
+        std::fs::remove_file(folder.path("left.core")).expect("it is there");
+    };
+    reproduced("signal", "consume");
+    reproduced("readers", "enter");
 }
 
 /// A hang is about the locks that the thread holds and waits for.

@@ -14,6 +14,9 @@ pub struct Critical {
     pub address: u64,
     /// How many bytes.
     pub size: u64,
+    /// Whether threads wait for it or wake each other by it, so that whatever they do to
+    /// it counts as an access.
+    pub synchronises: bool,
 }
 
 /// Critical variables by address.
@@ -23,6 +26,8 @@ pub struct Places {
     by_address: Vec<(u64, u64, usize)>,
     /// Bytes of the largest.
     largest: u64,
+    /// Those by which threads wait and are woken.
+    synchronise: Vec<bool>,
 }
 
 impl Places {
@@ -38,19 +43,23 @@ impl Places {
         Places {
             by_address,
             largest: sizes.max().unwrap_or_default(),
+            synchronise: { critical.iter() }.map(|one| one.synchronises).collect(),
         }
     }
 
-    /// The positions of the variables that an operation touches: that it accesses, or
-    /// of the locks that it takes.
+    /// The positions of the variables that an operation touches: that it accesses, of
+    /// the locks that it takes, and of what it waits for or wakes others by.
     pub fn touched(&self, operation: &Operation) -> impl Iterator<Item = usize> + '_ {
+        use EventKind::{Acquire, AcquireShared, Arrive, Broadcast, Receive, Send, Signal, Wait};
         let start = operation.object;
-        let size = match operation.kind {
-            EventKind::Acquire | EventKind::AcquireShared => 1,
-            kind if kind.is_access() => u64::from(operation.size),
-            _ => 0,
+        let (size, of_all) = match operation.kind {
+            Acquire | AcquireShared => (1, true),
+            Wait | Signal | Broadcast | Send | Receive | Arrive => (1, false),
+            kind if kind.is_access() => (u64::from(operation.size), true),
+            _ => (0, true),
         };
-        self.within(start, size)
+        let there = self.within(start, size);
+        there.filter(move |&position| of_all || self.synchronise[position])
     }
 
     /// The positions of the variables that lie there, in whole or in part.
@@ -157,6 +166,7 @@ mod tests {
         let places = Places::new(&[Critical {
             address: 100,
             size: 4,
+            synchronises: false,
         }]);
         let order = |distance: &dyn Fn(usize) -> Option<u32>| -> Vec<usize> {
             let ranked = passing.by_dependence(&places, distance);
@@ -165,6 +175,27 @@ mod tests {
         assert_eq!(order(&|_| Some(1)), [3, 0, 2, 1]);
         // What nothing leads from stays last, however often the others come.
         assert_eq!(order(&|event| (event > 0).then_some(1)), [3, 2, 1, 0]);
+    }
+
+    /// Somebody who is woken by a condition is close to it; a variable that lies there by
+    /// chance is not.
+    #[test]
+    fn what_threads_wait_for_is_touched_by_whoever_wakes_them() {
+        let touched = |synchronises: bool, kind: EventKind| {
+            let places = Places::new(&[Critical {
+                address: 100,
+                size: 1,
+                synchronises,
+            }]);
+            let operation = Operation::plain(kind, 0, 100, PlaceNumber(1));
+            places.touched(&operation).count()
+        };
+        for kind in [EventKind::Wait, EventKind::Signal, EventKind::Broadcast] {
+            assert_eq!(touched(true, kind), 1);
+            assert_eq!(touched(false, kind), 0);
+        }
+        assert_eq!(touched(false, EventKind::Acquire), 1);
+        assert_eq!(touched(true, EventKind::Release), 0);
     }
 
     proptest! {
@@ -176,7 +207,7 @@ mod tests {
         ) {
             let critical: Vec<Critical> = variables
                 .iter()
-                .map(|&(address, size)| Critical { address, size })
+                .map(|&(address, size)| Critical { address, size, synchronises: false })
                 .collect();
             let operation = Operation::plain(EventKind::Write, size, start, PlaceNumber(1));
             let mut found: Vec<usize> = Places::new(&critical).touched(&operation).collect();

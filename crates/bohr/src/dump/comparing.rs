@@ -1,6 +1,6 @@
 //! Two cores of one program, compared: what is not as it was in the good one.
 
-use super::{opened, opened_bytes, unpacked};
+use super::{opened_bytes, unpacked};
 use crate::outcome::Failure;
 use bohr_dump::variables::{Comparison, Information, Sections, Side};
 use bohr_dump::{Dump, Frame, Loaded, Stacks, anonymous, loaded};
@@ -20,6 +20,9 @@ pub enum Incomparable {
     /// They are not of one program.
     #[error("the cores are of two programs: {0} and {1}")]
     OtherProgram(String, String),
+    /// Nothing in them is alike.
+    #[error("the cores were made anonymous by two keys")]
+    OtherKey,
 }
 
 impl Diagnosis for Incomparable {
@@ -28,16 +31,22 @@ impl Diagnosis for Incomparable {
     }
 
     fn help(&self) -> Option<String> {
-        Some(String::from(
-            "give the build that both are of: bohr core CORE --against OTHER --program PROGRAM",
-        ))
+        Some(String::from(match self {
+            Incomparable::OtherKey => {
+                "make one of them as the other is: bohr core anonymise CORE --like OTHER -o FILE"
+            }
+            _ => {
+                "give the build that both are of: bohr core CORE --against OTHER --program PROGRAM"
+            }
+        }))
     }
 }
 
 /// Compares a core with another one.
 pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comparison, Failure> {
-    opened(core, program, |left, left_objects, _| {
-        opened(other, program, |right, right_objects, _| {
+    let [left, right] = alike([unpacked(core)?, unpacked(other)?])?;
+    opened_bytes(&left, program, |left, left_objects, _| {
+        opened_bytes(&right, program, |right, right_objects, _| {
             let own = program_of(left, left_objects, core)?;
             let others = program_of(right, right_objects, other)?;
             if own.path != others.path && program.is_none() {
@@ -56,6 +65,16 @@ pub fn compare(core: &Path, other: &Path, program: Option<&Path>) -> Result<Comp
             Ok(between(&information, [left, right], frames, &|_| false))
         })?
     })?
+}
+
+/// Of two cores of which one was made anonymous, the other one is, too.
+fn alike([left, right]: [Vec<u8>; 2]) -> Result<[Vec<u8>; 2], Failure> {
+    match (anonymous::key(&left), anonymous::key(&right)) {
+        (Some(one), Some(other)) if one != other => Err(Incomparable::OtherKey.into()),
+        (Some(key), None) => Ok([left, anonymous::anonymised(&right, &key)?]),
+        (None, Some(key)) => Ok([anonymous::anonymised(&left, &key)?, right]),
+        _ => Ok([left, right]),
+    }
 }
 
 /// Compares a core with the state of another build of the same sources, by the frames

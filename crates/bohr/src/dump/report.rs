@@ -1,7 +1,10 @@
 //! What is told of a core.
 
 use bohr_dump::variables::{Call, Information, Sections, Variable};
-use bohr_dump::{Dump, Fault, Found, Frame, Loaded, Stacks, ThreadImage, Wait, circles, wait};
+use bohr_dump::{
+    Awaited, Dump, Fault, Found, Frame, Loaded, Stacks, ThreadImage, Wait, circles, last_of_chain,
+    wait,
+};
 use serde::Serialize;
 
 /// Frames of a stack that are told.
@@ -20,10 +23,14 @@ pub struct Report {
     /// Where the program was.
     pub program: Option<String>,
     pub fault: Option<Fault>,
+    /// The thread that got that signal is not in the core.
+    pub failed_is_missing: bool,
     /// The one that failed first.
     pub threads: Vec<ThreadReport>,
     /// Numbers of threads that wait for each other.
     pub deadlocks: Vec<Vec<i32>>,
+    /// Every thread waits for others, and none for a limited time.
+    pub standstill: bool,
     /// Files that were mapped and are not to be found.
     pub missing_files: Vec<String>,
     /// Objects without debug information that were on a stack.
@@ -87,6 +94,8 @@ impl Report {
             command: dump.command.clone(),
             program: bohr_dump::loaded::program(dump).map(String::from),
             fault: dump.fault,
+            failed_is_missing: dump.failed_is_missing,
+            standstill: threads.iter().all(ThreadReport::is_stuck),
             without_debug_information: teller.silent(&threads),
             deadlocks: circles(
                 &threads
@@ -101,11 +110,49 @@ impl Report {
     }
 }
 
-impl ThreadReport {
-    fn waits_for(&self) -> (i32, Option<i32>) {
-        let holder = self.waits.as_ref().and_then(|waits| waits.wait.holder);
-        (self.number, holder)
+impl Report {
+    /// The threads that cannot go on: those of a circle, or all; none if nobody is to
+    /// blame, or a signal of a thread's own. The first is the one to look at: of a
+    /// circle, any; otherwise the one that the main thread waits for in the end.
+    pub fn stuck(&self) -> Vec<i32> {
+        if let Some(circle) = self.deadlocks.first() {
+            return circle.clone();
+        }
+        let outside = self.fault.is_none_or(|fault| fault.is_from_outside());
+        let Some(first) = self.threads.first().filter(|_| self.standstill && outside) else {
+            return Vec::new();
+        };
+        let waits: Vec<_> = self.threads.iter().map(ThreadReport::waits_for).collect();
+        let lowest = waits.iter().map(|wait| wait.0).min();
+        let last = last_of_chain(&waits, lowest.unwrap_or(first.number));
+        let others = waits.iter().map(|wait| wait.0);
+        [last]
+            .into_iter()
+            .chain(others.filter(|number| *number != last))
+            .collect()
     }
+}
+
+impl ThreadReport {
+    /// Whom it cannot go on without.
+    fn waits_for(&self) -> (i32, Option<i32>) {
+        let wait = self.waits.as_ref().map(|waits| waits.wait);
+        let wait = wait.filter(|wait| !wait.limited);
+        (self.number, wait.and_then(|wait| wait.holder))
+    }
+
+    fn is_stuck(&self) -> bool {
+        { self.waits.as_ref() }.is_some_and(|waits| !waits.wait.limited)
+    }
+}
+
+/// What is waited for inside a function of the C library of this name.
+fn awaited(function: &str) -> Option<Awaited> {
+    let named = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
+    if named(&["rwlock_"]) {
+        return Some(Awaited::ReaderWriterLock);
+    }
+    named(&["mutex_", "lll_lock"]).then_some(Awaited::Mutex)
 }
 
 struct Teller<'t, 'a> {
@@ -124,7 +171,7 @@ impl Teller<'_, '_> {
             .collect();
         ThreadReport {
             number: thread.number,
-            failed: position == 0 && self.dump.fault.is_some(),
+            failed: position == 0 && self.dump.fault.is_some() && !self.dump.failed_is_missing,
             waits: self.wait(thread, &told),
             frames: told,
             more: frames.len().saturating_sub(MOST_FRAMES),
@@ -134,11 +181,9 @@ impl Teller<'_, '_> {
     fn wait(&self, thread: &ThreadImage, frames: &[FrameReport]) -> Option<WaitReport> {
         let names = frames
             .iter()
-            .filter_map(|frame| frame.call.function.as_ref());
-        let is_mutex = names
-            .take(NEAREST)
-            .any(|name| name.contains("mutex_") || name.contains("lll_lock"));
-        let wait = wait(thread, &self.dump.threads, &self.dump.memory, is_mutex)?;
+            .filter_map(|frame| frame.call.function.as_deref());
+        let awaited = names.take(NEAREST).find_map(awaited).unwrap_or_default();
+        let wait = wait(thread, &self.dump.threads, &self.dump.memory, awaited)?;
         let mut objects = self.information.iter();
         let name = objects.find_map(|(object, _)| object.variable(wait.object));
         Some(WaitReport { wait, name })

@@ -153,6 +153,8 @@ struct Failed {
     position: usize,
     /// Bytes that were cut off.
     missing: u64,
+    /// Files that were mapped and are not to be found.
+    missing_files: Vec<String>,
     index: Index,
     /// Blocks that the thread had begun, if they were counted.
     blocks: Option<u64>,
@@ -302,27 +304,30 @@ fn failed(
         return Err(Irreproducible::Stripped(request.program.into()).into());
     }
     let report = Report::of(dump, objects, missing);
-    let likeness = likeness::of(&report).ok_or(super::Unlike)?;
+    let likeness = likeness::of(&report)?;
     let positions = Positions::new(program, own);
     let positions =
         positions.ok_or_else(|| Irreproducible::NotForProduction(request.program.into()))?;
     let sections = Sections::of(own);
     let information = Information::read(&sections, own.bias);
     let stacks = Stacks::new(&dump.memory, objects);
-    // Of threads that wait for each other, the first is as good as any.
-    let waits = report.deadlocks.first().and_then(|circle| circle.first());
-    let waits = waits.and_then(|number| {
-        let mut threads = dump.threads.iter();
-        threads.position(|thread| thread.number == *number)
-    });
-    let position = waits.unwrap_or(0);
-    let registers = &dump.threads[position].registers;
-    let frames = stacks.of(registers);
     let mut flows = Flows::new(program);
-    let stack = positions.stack(&mut flows, &frames, &information, &dump.memory);
-    if stack.is_empty() {
-        return Err(Irreproducible::Nowhere.into());
-    }
+    let mut stack = |position: usize| {
+        let frames = stacks.of(&dump.threads[position].registers);
+        let stack = positions.stack(&mut flows, &frames, &information, &dump.memory);
+        (!stack.is_empty()).then_some((position, stack))
+    };
+    // Of threads that cannot go on, the first that is in the program's own code.
+    let stuck = report.stuck().into_iter().filter_map(|number| {
+        let mut threads = dump.threads.iter();
+        threads.position(|thread| thread.number == number)
+    });
+    let found = match likeness.ending {
+        Ending::Hang => { stuck }.find_map(&mut stack),
+        _ => stack(0),
+    };
+    let (position, stack) = found.ok_or(Irreproducible::Nowhere)?;
+    let registers = &dump.threads[position].registers;
     let pointer = registers.thread_pointer;
     Ok(Failed {
         blocks: blocks(own, &dump.memory, pointer),
@@ -330,6 +335,7 @@ fn failed(
         thread: thread(own, &dump.memory, pointer).unwrap_or(ThreadPath::MAIN),
         position,
         missing: dump.missing,
+        missing_files: missing.to_vec(),
         index: Index::of(&mut flows, &stack),
     })
 }
@@ -375,7 +381,11 @@ fn differences(
             path: difference.path,
             failing: difference.left.to_string(),
             passing: difference.right.to_string(),
-            place: Critical { address, size },
+            place: Critical {
+                address,
+                size,
+                synchronises: false,
+            },
         })
     });
     told.critical = shared.collect();

@@ -233,7 +233,7 @@ fn run(request: &Request<'_>, program: &Path, limit: Duration) -> Result<Watched
 
 /// Whether it was the check that stopped the program.
 fn is_at(at: &At, core: &Path, program: &Path) -> Result<bool, Failure> {
-    let likeness = likeness::of(&examine(core, Some(program))?);
+    let likeness = likeness::of(&examine(core, Some(program))?).ok();
     let line = likeness.and_then(|likeness| likeness.places.into_iter().next()?.line);
     Ok(line.is_some_and(|line| {
         let told = line.rsplit_once(':');

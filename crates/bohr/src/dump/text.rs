@@ -1,8 +1,10 @@
 //! A core, for people.
 
+use super::likeness::spot;
 use super::report::{FrameReport, Report, ThreadReport};
 use bohr_dump::Fault;
 use bohr_dump::variables::{Value, Variable};
+use bohr_explore::is_library;
 use std::fmt::Write;
 
 /// Frames of threads that did not fail.
@@ -28,6 +30,12 @@ pub fn text(report: &Report) -> String {
     );
     for circle in &report.deadlocks {
         line(&mut text, &deadlock(report, circle));
+    }
+    if report.deadlocks.is_empty() && !report.stuck().is_empty() {
+        line(
+            &mut text,
+            "nobody can go on: every thread waits, and none for a limited time",
+        );
     }
     for thread in &report.threads {
         text.push('\n');
@@ -69,7 +77,11 @@ fn tell_thread(text: &mut String, thread: &ThreadReport, program: Option<&String
         text,
         &format!("thread {}{failed}{}", thread.number, waits(thread)),
     );
-    let most = if thread.failed { usize::MAX } else { SHORT };
+    let most = if thread.failed {
+        usize::MAX
+    } else {
+        shown(thread, program)
+    };
     for (number, frame) in thread.frames.iter().take(most).enumerate() {
         let is_own = frame.object.as_ref() == program;
         tell_frame(text, number, frame, thread.failed && is_own);
@@ -80,17 +92,34 @@ fn tell_thread(text: &mut String, thread: &ThreadReport, program: Option<&String
     }
 }
 
+/// How many frames are shown of a thread that did not fail: so many that it can be seen
+/// where the author's code is.
+fn shown(thread: &ThreadReport, program: Option<&String>) -> usize {
+    let own = thread.frames.iter().position(|frame| {
+        let spot = spot(frame);
+        frame.object.as_ref() == program && spot.line.is_some() && !is_library(&spot)
+    });
+    own.map_or(SHORT, |own| SHORT.max(own + 2))
+}
+
 fn waits(thread: &ThreadReport) -> String {
     let Some(waits) = &thread.waits else {
         return String::new();
     };
+    let limited = match waits.wait.limited {
+        true => ", for a limited time",
+        false => "",
+    };
+    let holder = waits.wait.holder;
+    if let Some(holder) = holder.filter(|_| waits.wait.for_end) {
+        return format!(", waits for the end of thread {holder}{limited}");
+    }
     let address = || format!("{:#x}", waits.wait.object);
     let object = waits.name.clone().unwrap_or_else(address);
-    let holder = waits.wait.holder;
     let holder = holder.map_or_else(String::new, |holder| {
         format!(", which thread {holder} holds")
     });
-    format!(", waits for {object}{holder}")
+    format!(", waits for {object}{holder}{limited}")
 }
 
 fn deadlock(report: &Report, circle: &[i32]) -> String {

@@ -51,6 +51,13 @@ pub fn text(told: &Reproduced) -> String {
             told.missing_bytes
         );
     }
+    if !told.missing_files.is_empty() {
+        let _ = writeln!(
+            text,
+            "note: not found: {}; stacks through them are guessed",
+            told.missing_files.join(", ")
+        );
+    }
     match &told.bug_file {
         Some(file) => {
             let word = as_word(file);

@@ -52,6 +52,8 @@ pub struct Reproduced {
     pub events: usize,
     /// Bytes of memory that the core should have and has not.
     pub missing_bytes: u64,
+    /// Files that were mapped and are not to be found.
+    pub missing_files: Vec<String>,
     /// Bytes of its state at the aligned point.
     pub state_bytes: usize,
     /// Who came first or last in it.
@@ -133,6 +135,7 @@ impl Reproduced {
             sliced: 0,
             events: 0,
             missing_bytes: failed.missing,
+            missing_files: failed.missing_files.clone(),
             state_bytes: 0,
             order: String::new(),
             schedules: Vec::new(),
