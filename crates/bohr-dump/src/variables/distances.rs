@@ -37,8 +37,11 @@ pub(super) fn groups(members: &[Member]) -> Vec<(TypeId, Vec<&Member>)> {
 }
 
 /// What is not as far from the beginning of the array as in the other state, of pointers
-/// to elements of this size.
+/// to elements of this size. Functions have none: tables of them are no arrays.
 pub(super) fn apart(pointers: &[[u64; 2]], size: u64) -> Vec<Apart> {
+    if size == 0 {
+        return Vec::new();
+    }
     let of = |side: usize| pointers.iter().map(move |both| both[side]);
     let ends = [0, 1].map(|side| (of(side).min().unwrap_or(0), of(side).max().unwrap_or(0)));
     let is_lowest = |both: &[u64; 2]| [0, 1].iter().all(|&side| both[side] == ends[side].0);
@@ -47,7 +50,7 @@ pub(super) fn apart(pointers: &[[u64; 2]], size: u64) -> Vec<Apart> {
         return Vec::new();
     };
     let distance = |both: &[u64; 2]| [0, 1].map(|side| both[side] - ends[side].0);
-    let whole = |both: &[u64; 2]| distance(both).iter().all(|bytes| bytes % size.max(1) == 0);
+    let whole = |both: &[u64; 2]| distance(both).iter().all(|bytes| bytes % size == 0);
     let near = |end: &(u64, u64)| end.0 > 0 && end.1 - end.0 < LONGEST;
     let is_array = pointers.len() >= FEWEST
         && pointers.iter().any(is_highest)
@@ -58,7 +61,7 @@ pub(super) fn apart(pointers: &[[u64; 2]], size: u64) -> Vec<Apart> {
     }
     let elements = pointers
         .iter()
-        .map(|both| distance(both).map(|bytes| bytes / size.max(1)));
+        .map(|both| distance(both).map(|bytes| bytes / size));
     let apart = elements.enumerate().map(|(pointer, elements)| Apart {
         pointer,
         lowest,
@@ -107,6 +110,8 @@ mod tests {
         assert_eq!(apart(&tree, 16), []);
         let odd = [[0x7000, 0x2000], [0x7028, 0x2010], [0x7040, 0x2020]];
         assert_eq!(apart(&odd, 16), []);
+        let functions = [[0x7000, 0x2000], [0x7010, 0x2010], [0x7040, 0x2020]];
+        assert_eq!(apart(&functions, 0), []);
         let two = [[0x7000, 0x2000], [0x7020, 0x2010]];
         assert_eq!(apart(&two, 16), []);
         let far = [
