@@ -42,10 +42,59 @@ pub enum Question {
     Open = 2,
     /// What a file is like: `stat`, `access`. The bytes are what was told.
     Status = 3,
+    /// Where something can be done without waiting: `poll`, `select`, `epoll_wait`. The
+    /// bytes are [`Ready`] each.
+    Ready = 4,
 }
 
 impl Question {
-    const ALL: [Question; 3] = [Question::Read, Question::Open, Question::Status];
+    const ALL: [Question; 4] = [
+        Question::Read,
+        Question::Open,
+        Question::Status,
+        Question::Ready,
+    ];
+}
+
+/// Something of what was asked for is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ready {
+    /// Of `poll`, which of its entries; of `select` and `epoll_wait`, which descriptor:
+    /// the word that a program has put beside it may be an address, which is another one
+    /// in the next run. [`Ready::UNKNOWN`] if that is not known.
+    pub which: u32,
+    /// For what: the bits of `poll`, which are those of `epoll_wait`, too.
+    pub events: u32,
+}
+
+impl Ready {
+    /// Bytes that this takes.
+    pub const LENGTH: usize = 8;
+
+    /// No descriptor.
+    pub const UNKNOWN: u32 = u32::MAX;
+
+    /// As bytes.
+    #[must_use]
+    pub fn bytes(self) -> [u8; Ready::LENGTH] {
+        let mut bytes = [0; Ready::LENGTH];
+        bytes[..4].copy_from_slice(&self.which.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.events.to_le_bytes());
+        bytes
+    }
+
+    /// All that these bytes tell of.
+    pub fn all(bytes: &[u8]) -> impl Iterator<Item = Ready> + '_ {
+        bytes.chunks_exact(Ready::LENGTH).map(|bytes| {
+            let [a, b, c, d, e, f, g, h] = *bytes else {
+                unreachable!("chunks of this length");
+            };
+            Ready {
+                which: u32::from_le_bytes([a, b, c, d]),
+                events: u32::from_le_bytes([e, f, g, h]),
+            }
+        })
+    }
 }
 
 /// What a descriptor leads to that was opened; nothing of the sort if it was not.
@@ -134,13 +183,25 @@ pub fn number_words(number: u64, write: impl FnMut(u64)) {
 }
 
 /// Passes the words of the system's answer on, whose bytes lie in several pieces.
-pub fn answer_words(question: Question, result: i64, pieces: &[&[u8]], mut write: impl FnMut(u64)) {
-    let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+pub fn answer_words(question: Question, result: i64, pieces: &[&[u8]], write: impl FnMut(u64)) {
+    let length = pieces.iter().map(|piece| piece.len()).sum();
+    let pieces = pieces.iter().copied();
+    answer_words_of(question, result, length, pieces, write);
+}
+
+/// The same with pieces that are made one by one and have this length together.
+pub fn answer_words_of(
+    question: Question,
+    result: i64,
+    length: usize,
+    pieces: impl Iterator<Item: AsRef<[u8]>>,
+    mut write: impl FnMut(u64),
+) {
     let head = (question as u64) << QUESTION | length as u64 & LENGTH;
     words(ANSWER, head, &result.to_le_bytes(), &mut write);
     let mut packer = Packer::default();
     for piece in pieces {
-        packer.add(piece, &mut write);
+        packer.add(piece.as_ref(), &mut write);
     }
     packer.end(&mut write);
 }
@@ -300,6 +361,25 @@ mod tests {
             words.pop();
             expected.pop();
             prop_assert_eq!(read(&words), expected);
+        }
+
+        #[test]
+        fn what_is_ready_is_read_as_it_was_written(
+            told in prop::collection::vec((any::<u32>(), any::<u32>()), 0..9),
+        ) {
+            let told: Vec<Ready> = told
+                .into_iter()
+                .map(|(which, events)| Ready { which, events })
+                .collect();
+            let length = told.len() * Ready::LENGTH;
+            let pieces = told.iter().map(|one| one.bytes());
+            let mut words = Vec::new();
+            answer_words_of(Question::Ready, 0, length, pieces, |word| words.push(word));
+            let [Input::Answer(answer)] = &read(&words)[..] else {
+                panic!("one answer");
+            };
+            prop_assert_eq!(answer.question, Question::Ready);
+            prop_assert_eq!(Ready::all(&answer.bytes).collect::<Vec<_>>(), told);
         }
 
         #[test]

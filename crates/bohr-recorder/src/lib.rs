@@ -10,8 +10,9 @@
 //! - what synchronises, which is passed on unless its order is asked for
 //!   ([`synchronisation`], and accesses to memory in [`order`]);
 //! - time and randomness, which no other run would get again ([`inputs`]);
-//! - what comes from files, pipes and sockets ([`reading`], [`opening`], [`connections`]); what buffered
-//!   streams read is seen where they do ([`streams`]);
+//! - what comes from files, pipes and sockets ([`reading`], [`opening`], [`connections`]), and where
+//!   something does ([`polling`]); what buffered streams read is seen where they do
+//!   ([`streams`]);
 //! - the handlers of signals, whose way is not recorded ([`signals`]).
 //!
 //! **Nothing that instrumented code can reach allocates, and `errno` is kept.**
@@ -26,9 +27,11 @@ mod inputs;
 mod opening;
 mod order;
 mod outside;
+mod polling;
 mod reading;
 mod real;
 mod register;
+mod registrations;
 mod signals;
 mod streams;
 mod synchronisation;

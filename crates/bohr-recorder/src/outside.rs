@@ -4,7 +4,7 @@
 
 use crate::inputs::write;
 use crate::real::real;
-use bohr_event::inputs::{Question, answer_words};
+use bohr_event::inputs::{Question, Ready, answer_words, answer_words_of};
 use bohr_event::outside::{OwnListeners, OwnStreams};
 use bohr_event::recording::Stream;
 use core::mem::MaybeUninit;
@@ -44,6 +44,17 @@ pub fn result(returned: isize) -> i64 {
 pub fn note(question: Question, result: i64, pieces: &[&[u8]]) {
     write(|thread| {
         answer_words(question, result, pieces, |word| {
+            thread.append(Stream::Inputs, word);
+        });
+    });
+}
+
+/// The calling thread was told that these are ready.
+pub fn note_ready(result: i64, ready: impl Iterator<Item = Ready> + Clone) {
+    write(|thread| {
+        let length = ready.clone().count() * Ready::LENGTH;
+        let pieces = ready.map(Ready::bytes);
+        answer_words_of(Question::Ready, result, length, pieces, |word| {
             thread.append(Stream::Inputs, word);
         });
     });

@@ -1,7 +1,9 @@
 //! Files, pipes and sockets as the engine sees them: what may block, what is
 //! ready, and which of them only the program itself can make ready.
 
-use crate::{carrier::CarrierOnly, engine::ENGINE, neighbours, notices, system, thread::Wait};
+use crate::{
+    carrier::CarrierOnly, engine::ENGINE, given, neighbours, notices, system, thread::Wait,
+};
 use alloc::vec::Vec;
 use bohr_event::{Stream, control::Notice};
 use core::{
@@ -200,7 +202,8 @@ pub fn wait_for_outside() -> bool {
             Wait::Descriptor(descriptor, _) => {
                 !is_internal(descriptor) || notices::is_noted(Notice::Process)
             }
-            Wait::Check(_) => true,
+            // What comes from outside is given, in such a run.
+            Wait::Check(_) => !given::is_any() || notices::is_noted(Notice::Process),
             _ => neighbours::could_end(thread),
         };
     });

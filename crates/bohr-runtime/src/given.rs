@@ -88,7 +88,22 @@ pub fn answer(question: Question, fits: impl FnOnce(&Answer) -> bool) -> Option<
     next(|input| as_asked(input, question).filter(|answer| fits(answer)))
 }
 
-/// The same of a thread that may as well not have got an answer from outside here.
+/// Whether the running thread will ask this before it asks that.
+pub fn comes(question: Question, before: Question) -> bool {
+    let given = GIVEN.borrow();
+    let path = &ENGINE.current().path;
+    let own = given.iter().find(|one| one.thread == *path);
+    let mut questions = own.into_iter().flat_map(|own| &own.inputs);
+    let next = questions.find_map(|input| match input {
+        Input::Answer(answer) if [question, before].contains(&answer.question) => {
+            Some(answer.question)
+        }
+        _ => None,
+    });
+    next == Some(question)
+}
+
+/// As [`answer`], of a thread that may as well not have got an answer from outside here.
 pub fn answer_if_any(question: Question) -> Option<Answer> {
     take(|input| as_asked(input, question), false)
 }

@@ -61,6 +61,7 @@ mod peek;
 mod policy;
 mod pool;
 mod probe;
+mod readiness;
 mod real;
 mod record;
 mod requests;

@@ -28,7 +28,8 @@ pub fn is_own(descriptor: i32) {
     }
 }
 
-fn leads_outside(descriptor: i32) -> bool {
+/// Whether what is read there comes from outside.
+pub fn leads_outside(descriptor: i32) -> bool {
     let status = status(descriptor);
     status.is_none_or(|status| OWN.are_outside(status.st_mode, status.st_ino))
 }
@@ -96,7 +97,7 @@ pub unsafe fn read_into(
 }
 
 /// A stand-in for a pipe or a connection.
-fn leads_nowhere(descriptor: i32) -> bool {
+pub fn leads_nowhere(descriptor: i32) -> bool {
     descriptors::is_stand_in(descriptor)
         && status(descriptor).is_some_and(|status| !is_file(status.st_mode))
 }
@@ -137,7 +138,36 @@ pub fn open(is_there: impl FnOnce(Opened) -> bool, real: impl FnOnce() -> i32) -
         true => -1,
         false => real(),
     };
-    Some(if found < 0 { stand_in(opened) } else { found })
+    let found = if found < 0 { stand_in(opened) } else { found };
+    Some(renumbered(found, answer.result as i32))
+}
+
+/// Gives a descriptor the number that it had in the recorded run, if that is free:
+/// threads that open and close may do so in another order now.
+pub fn renumbered(descriptor: i32, number: i32) -> i32 {
+    // SAFETY: asks only, and closes what nobody has seen yet.
+    unsafe {
+        let flags = |of: i32| {
+            let arguments = [of as usize, libc::F_GETFD as usize, 0, 0, 0, 0];
+            system::try_call(libc::SYS_fcntl, arguments).ok()
+        };
+        let (Some(own), None) = (flags(descriptor), flags(number)) else {
+            return descriptor;
+        };
+        let closes = if own == 0 {
+            0
+        } else {
+            libc::O_CLOEXEC as usize
+        };
+        let arguments = [descriptor as usize, number as usize, closes, 0, 0, 0];
+        if system::try_call(libc::SYS_dup3, arguments).is_err() {
+            return descriptor;
+        }
+        descriptors::copy(descriptor, number);
+        system::close(descriptor);
+        descriptors::forget(descriptor);
+        number
+    }
 }
 
 /// A descriptor that leads nowhere: to a file of that size, or to a stream that seems

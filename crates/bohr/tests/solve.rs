@@ -215,6 +215,59 @@ fn connections_of_a_recorded_run_are_made_again_in_appearance() {
     assert_eq!(solve(&folder)["kind"], "assertion");
 }
 
+/// What an event loop was told of the world outside is in the log, and what the program
+/// itself has made ready has to be ready again.
+#[test]
+fn what_event_loops_were_told_is_recorded() {
+    let folder = Folder::empty();
+    folder.build("event_loop", &[]);
+    let pipe = folder.path("pipe");
+    for way in ["poll", "select", "epoll", "alone-poll", "alone-select"] {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("a pipe");
+        let (over, speaker) = say(&pipe, "12");
+        let until_failure = ["record", "--until-failure", "--runs", "300", "--"];
+        let words = [&until_failure[..], &["./program", way, "pipe"]].concat();
+        folder.bohr(&words).expect(1);
+        over.store(true, Ordering::Relaxed);
+        drop(std::fs::File::options().read(true).write(true).open(&pipe));
+        speaker.join().expect("it ends");
+        std::fs::remove_file(&pipe).expect("a pipe");
+        assert_eq!(solve(&folder)["kind"], "assertion", "{way}");
+        match way.contains("alone") {
+            true => {
+                for by in ["order", "validate"] {
+                    assert_eq!(solve_and_replay(&folder, by)["kind"], "assertion", "{way}");
+                }
+            }
+            false => without_what_was_ready(&folder),
+        }
+    }
+}
+
+/// A log that lacks what the loop was told leads nowhere: nobody is at the other end.
+fn without_what_was_ready(folder: &Folder) {
+    use bohr_event::inputs::{Input, Question, answer_words, read};
+    change(folder, |recording| {
+        let words = &mut recording.threads[0].inputs;
+        let inputs = read(words);
+        words.clear();
+        for input in inputs {
+            let Input::Answer(answer) = input else {
+                panic!("nothing but answers");
+            };
+            if answer.question != Question::Ready {
+                let bytes = [&answer.bytes[..]];
+                answer_words(answer.question, answer.result, &bytes, |word| {
+                    words.push(word)
+                });
+            }
+        }
+    });
+    let words = ["solve", "-o", "changed.bohr", "changed.log"];
+    folder.bohr(&words).expect(2);
+}
+
 /// Who reads nothing writes nothing down.
 #[test]
 fn programs_that_read_nothing_have_no_more_to_write() {

@@ -213,6 +213,21 @@ before! {
         unsafe { real(descriptor, most) }
     }
 
+    // What stands for a connection is of another family.
+    fn setsockopt(
+        descriptor: i32,
+        level: i32,
+        name: i32,
+        value: *const c_void,
+        length: u32,
+    ) -> i32, real {
+        match outside::goes_nowhere(descriptor) {
+            true => 0,
+            // SAFETY: what the program passed.
+            false => unsafe { real(descriptor, level, name, value, length) },
+        }
+    }
+
     fn connect(descriptor: i32, address: *const c_void, length: u32) -> i32, real {
         // SAFETY: the program's address.
         let place = unsafe { slice::from_raw_parts(address.cast::<u8>(), length as usize) };
@@ -220,7 +235,8 @@ before! {
             if outside::LISTENERS.connects(place) {
                 outside::is_own(descriptor);
             } else if let Some(answer) = given::answer(Question::Open, |_| true) {
-                if answer.result == 0 {
+                // One that is still being made is told about by what waits for it.
+                if [0, -i64::from(libc::EINPROGRESS)].contains(&answer.result) {
                     connected(descriptor);
                 }
                 return outside::returned(answer.result) as i32;
@@ -259,7 +275,8 @@ pub unsafe fn accept(listener: i32, address: *mut c_void, length: *mut u32) -> O
     let (_, peer) = Opened::read(&answer.bytes)?;
     // SAFETY: the caller's promise.
     unsafe { tell_address(address, length, peer) };
-    Some(outside::stand_in(Opened::default()))
+    let connection = outside::stand_in(Opened::default());
+    Some(outside::renumbered(connection, answer.result as i32))
 }
 
 /// Writes who sent something.

@@ -8,6 +8,8 @@ use crate::{
     dispatch,
     engine::{ENGINE, Woken},
     objects::OBJECTS,
+    outside,
+    readiness::{self, Entries, Events, Sets as AskedSets},
     real::real,
     signals::{self, Handled},
     system,
@@ -31,7 +33,7 @@ pub fn wait_until(check: &(dyn Fn() -> bool + '_), receive: Operation, deadline:
 }
 
 /// Something comes in somewhere. What is sent to any stream may be it.
-fn of_any(place: u64) -> Operation {
+pub fn of_any(place: u64) -> Operation {
     Operation::on_streams(EventKind::Receive, OBJECTS.place(place))
 }
 
@@ -43,7 +45,7 @@ fn note_registration(operation: i32, place: u64) {
 }
 
 /// What a call answers that the handler of a signal has ended.
-const INTERRUPTED: isize = -(libc::EINTR as isize);
+pub const INTERRUPTED: isize = -(libc::EINTR as isize);
 
 /// Does something with another mask, if there is one. Signals that it lets
 /// through are handled first, and end the call.
@@ -75,7 +77,17 @@ unsafe fn span(time: *const libc::timespec) -> u64 {
     unsafe { time.as_ref() }.map_or(u64::MAX, |time| CLOCK.after(time))
 }
 
+/// Nobody is at the other end of what stands for the world outside, and what was to be
+/// known of it is told.
+fn is_looked_at(descriptor: i32) -> bool {
+    !outside::goes_nowhere(descriptor)
+}
+
 fn poll_now(entries: *mut libc::pollfd, count: u64) -> isize {
+    if outside::is_given() {
+        // SAFETY: the program's entries, which live on while it waits.
+        return unsafe { Entries::new(entries, count) }.ask(&is_looked_at);
+    }
     // SAFETY: the program's entries, which live on while it waits.
     unsafe {
         system::call(
@@ -125,6 +137,11 @@ unsafe fn select_now(count: i32, [reads, writes, errors]: [usize; 3]) -> isize {
         tv_usec: 0,
     };
     let time = &raw const no_time as usize;
+    if outside::is_given() {
+        let sets = [reads, writes, errors].map(|set| set as *mut _);
+        // SAFETY: the caller passes sets or nothing.
+        unsafe { AskedSets::new(count, sets) }.keep(&is_looked_at);
+    }
     // SAFETY: the caller passes sets or nothing.
     unsafe {
         system::call(
@@ -153,6 +170,27 @@ fn epoll_until(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place:
     let arguments = [epoll as usize, events as usize, most as usize, 0, 0, 0];
     // SAFETY: the program's room for events.
     unsafe { system::call(libc::SYS_epoll_wait, arguments) }
+}
+
+/// What `poll` answers under its name; by number, it is not recorded.
+fn poll_by_name(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> isize {
+    // SAFETY: the program's entries, which live on while it waits.
+    let asked = unsafe { Entries::new(entries, count) };
+    let given = readiness::answer(&asked, deadline, place);
+    given.unwrap_or_else(|| poll_until(entries, count, deadline, place))
+}
+
+fn select_by_name(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: u64) -> isize {
+    // SAFETY: the program's sets, which live on while it waits.
+    let asked = unsafe { AskedSets::new(count, sets) };
+    let given = readiness::answer(&asked, deadline, place);
+    given.unwrap_or_else(|| select_until(count, sets, deadline, place))
+}
+
+fn epoll_by_name(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place: u64) -> isize {
+    let asked = Events::new(epoll, events.cast(), most);
+    let given = readiness::answer(&asked, deadline, place);
+    given.unwrap_or_else(|| epoll_until(epoll, events, most, deadline, place))
 }
 
 unsafe fn short_span(time: *const libc::timeval) -> u64 {
@@ -213,8 +251,10 @@ interpose! {
             note_registration(operation, caller());
         }
         let change = real!(fn epoll_ctl(i32, i32, i32, *mut c_void) -> i32);
-        // SAFETY: passes on what the program passed.
-        dispatch::directly(|| unsafe { change(epoll, operation, descriptor, event) })
+        readiness::register((epoll, operation, descriptor), event.cast(), |operation, event| {
+            // SAFETY: passes on what the program passed, or a copy of it.
+            dispatch::directly(|| unsafe { change(epoll, operation, descriptor, event.cast()) })
+        })
     }
 
     fn poll(entries: *mut libc::pollfd, count: u64, timeout: i32) -> i32 {
@@ -223,7 +263,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return dispatch::in_passing(|| unsafe { poll(entries, count, timeout) });
         }
-        answered(poll_until(entries, count, milliseconds(timeout), caller()))
+        answered(poll_by_name(entries, count, milliseconds(timeout), caller()))
     }
 
     fn ppoll(
@@ -239,7 +279,40 @@ interpose! {
         }
         let place = caller();
         // SAFETY: the program's time and mask.
-        answered(unsafe { masked(mask, || poll_until(entries, count, span(time), place)) })
+        answered(unsafe { masked(mask, || poll_by_name(entries, count, span(time), place)) })
+    }
+
+    // What checked builds call.
+    fn __poll_chk(entries: *mut libc::pollfd, count: u64, timeout: i32, room: usize) -> i32 {
+        if !control::is_on() {
+            let poll = real!(fn __poll_chk(*mut libc::pollfd, u64, i32, usize) -> i32);
+            // SAFETY: passes on what the program passed.
+            return dispatch::in_passing(|| unsafe { poll(entries, count, timeout, room) });
+        }
+        answered(poll_by_name(entries, count, milliseconds(timeout), caller()))
+    }
+
+    fn __ppoll_chk(
+        entries: *mut libc::pollfd,
+        count: u64,
+        time: *const libc::timespec,
+        mask: *const c_void,
+        room: usize,
+    ) -> i32 {
+        if !control::is_on() {
+            let poll = real!(fn __ppoll_chk(
+                *mut libc::pollfd,
+                u64,
+                *const libc::timespec,
+                *const c_void,
+                usize,
+            ) -> i32);
+            // SAFETY: passes on what the program passed.
+            return dispatch::in_passing(|| unsafe { poll(entries, count, time, mask, room) });
+        }
+        let place = caller();
+        // SAFETY: the program's time and mask.
+        answered(unsafe { masked(mask, || poll_by_name(entries, count, span(time), place)) })
     }
 
     fn select(
@@ -262,7 +335,7 @@ interpose! {
         }
         // SAFETY: null, or a time of the program.
         let deadline = unsafe { short_span(time) };
-        answered(select_until(count, [reads, writes, errors], deadline, caller()))
+        answered(select_by_name(count, [reads, writes, errors], deadline, caller()))
     }
 
     fn pselect(
@@ -288,12 +361,12 @@ interpose! {
         let place = caller();
         let sets = [reads, writes, errors];
         // SAFETY: the program's time and mask.
-        answered(unsafe { masked(mask, || select_until(count, sets, span(time), place)) })
+        answered(unsafe { masked(mask, || select_by_name(count, sets, span(time), place)) })
     }
 
     fn epoll_wait(epoll: i32, events: *mut c_void, most: i32, timeout: i32) -> i32 {
         if control::is_on() {
-            return answered(epoll_until(epoll, events, most, milliseconds(timeout), caller()));
+            return answered(epoll_by_name(epoll, events, most, milliseconds(timeout), caller()));
         }
         let wait = real!(fn epoll_wait(i32, *mut c_void, i32, i32) -> i32);
         // SAFETY: passes on what the program passed.
@@ -304,7 +377,7 @@ interpose! {
         if control::is_on() {
             let (deadline, place) = (milliseconds(timeout), caller());
             // SAFETY: the program's mask.
-            return answered(unsafe { masked(mask, || epoll_until(epoll, events, most, deadline, place)) });
+            return answered(unsafe { masked(mask, || epoll_by_name(epoll, events, most, deadline, place)) });
         }
         let wait = real!(fn epoll_pwait(i32, *mut c_void, i32, i32, *const c_void) -> i32);
         // SAFETY: passes on what the program passed.
@@ -321,7 +394,7 @@ interpose! {
         if control::is_on() {
             let place = caller();
             // SAFETY: the program's time and mask.
-            return answered(unsafe { masked(mask, || epoll_until(epoll, events, most, span(time), place)) });
+            return answered(unsafe { masked(mask, || epoll_by_name(epoll, events, most, span(time), place)) });
         }
         let wait = real!(fn epoll_pwait2(i32, *mut c_void, i32, *const libc::timespec, *const c_void) -> i32);
         // SAFETY: passes on what the program passed.

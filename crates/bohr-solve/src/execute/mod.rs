@@ -19,6 +19,7 @@ mod guide;
 mod intrinsic;
 mod library;
 mod outside;
+mod readiness;
 mod text;
 mod thread;
 mod threads;

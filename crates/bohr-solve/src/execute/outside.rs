@@ -95,6 +95,14 @@ impl<'p> Thread<'p> {
             },
             "stat" | "stat64" | "lstat" | "lstat64" => self.status(world, name, at(1))?,
             "fstatat" | "fstatat64" => self.status(world, name, at(2))?,
+            "poll" | "ppoll" => {
+                let answer = self.answer(name, Question::Ready)?;
+                self.polled(world, arguments, &answer)?
+            }
+            "select" | "pselect" => {
+                let answer = self.answer(name, Question::Ready)?;
+                self.selected(world, arguments, &answer)?
+            }
             "access" => self.status(world, name, Scalar::Known(0))?,
             _ => match self.about_streams(world, name, arguments)? {
                 Some(returned) => returned,
@@ -206,7 +214,7 @@ impl<'p> Thread<'p> {
     }
 
     /// Writes bytes that came from outside, if anybody wants them.
-    fn tell(&mut self, world: &mut dyn World, to: Scalar, bytes: &[u8]) -> Step<()> {
+    pub(super) fn tell(&mut self, world: &mut dyn World, to: Scalar, bytes: &[u8]) -> Step<()> {
         if to == Scalar::Known(0) || bytes.is_empty() {
             return Ok(());
         }
