@@ -21,6 +21,8 @@ pub enum Ending {
     Hang,
     /// By itself, with this code.
     Exit(i32),
+    /// By a check that was put before the line of its place.
+    Check,
 }
 
 /// Where a thread was.
@@ -63,10 +65,13 @@ impl std::fmt::Display for Likeness {
             Ending::Signal(signal) => write!(out, "signal {signal}")?,
             Ending::Hang => write!(out, "a deadlock")?,
             Ending::Exit(code) => write!(out, "exit code {code}")?,
+            Ending::Check => write!(out, "the check")?,
         }
         for (number, place) in self.places.iter().enumerate() {
             let word = if number == 0 { " in" } else { " and" };
-            write!(out, "{word} {}", place.function)?;
+            if self.ending != Ending::Check {
+                write!(out, "{word} {}", place.function)?;
+            }
             if let Some(line) = &place.line {
                 write!(out, " at {line}")?;
             }
@@ -88,6 +93,11 @@ impl Likeness {
                 FailureKind::Exit { code: own } => own == code,
                 _ => false,
             },
+            // A trap, or in Rust an abort.
+            Ending::Check => {
+                let kind = &verdict.signature.kind;
+                *kind == FailureKind::Abort || ends_by(kind, ILLEGAL_INSTRUCTION)
+            }
         };
         // Of a crash only the thread that failed counts.
         let counts = |doing: &str| self.ending == Ending::Hang || doing == "failed";
@@ -98,7 +108,10 @@ impl Likeness {
             .collect();
         let is_there = |place: &SeenPlace| {
             let mut frames = stacks.iter().copied().flatten();
-            frames.any(|frame| place.is_in(frame))
+            match self.ending {
+                Ending::Check => frames.any(|frame| place.is_line_of(frame)),
+                _ => frames.any(|frame| place.is_in(frame)),
+            }
         };
         let failed = verdict.threads.iter().find(|thread| counts(&thread.doing));
         let innermost = failed.and_then(|thread| thread.stack.first());
@@ -113,6 +126,13 @@ impl Likeness {
 }
 
 impl SeenPlace {
+    /// Whether a frame, as in `serve at src/cache.c:43`, is on this line.
+    fn is_line_of(&self, frame: &str) -> bool {
+        let own = self.line.as_deref().and_then(file_and_line);
+        let told = frame.rsplit_once(" at ");
+        own.is_some() && own == told.and_then(|(_, line)| file_and_line(line))
+    }
+
     /// Whether a frame, as in `serve at src/cache.c:43`, is of this function.
     #[must_use]
     pub fn is_in(&self, frame: &str) -> bool {
@@ -125,6 +145,15 @@ impl SeenPlace {
         name(function) == name(&self.function)
     }
 }
+
+/// The name of the file, without its folders, and the line.
+fn file_and_line(line: &str) -> Option<(&str, &str)> {
+    let (file, line) = line.rsplit_once(':')?;
+    Some((file.rsplit('/').next()?, line))
+}
+
+/// The signal of a trap.
+const ILLEGAL_INSTRUCTION: i32 = 4;
 
 /// Whether bohr sees it at the access, where a process may go on for a while.
 fn is_seen_early(kind: &FailureKind) -> bool {
@@ -181,6 +210,29 @@ mod tests {
             places: functions.iter().map(place).collect(),
             callers: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_check_is_told_from_other_failures_by_its_line() {
+        let asked = Likeness {
+            ending: Ending::Check,
+            places: vec![SeenPlace {
+                function: String::new(),
+                line: Some(String::from("src/cache.c:43")),
+            }],
+            callers: Vec::new(),
+        };
+        let trap = FailureKind::Crash { signal: 4 };
+        let fits = |kind: &FailureKind, frame| asked.fits(&verdict(kind.clone(), &[frame]));
+        assert!(fits(&trap, ("failed", "serve at /home/cache.c:43")));
+        assert!(fits(&FailureKind::Abort, ("failed", "serve at cache.c:43")));
+        assert!(!fits(&trap, ("failed", "serve at cache.c:44")));
+        assert!(!fits(&trap, ("failed", "serve at xcache.c:43")));
+        assert!(!fits(&trap, ("waiting", "serve at cache.c:43")));
+        assert!(!fits(
+            &FailureKind::Assertion,
+            ("failed", "serve at cache.c:43")
+        ));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct Args {
         requires = "output",
         conflicts_with_all = ["core", "against"]
     )]
-    at: Option<taking::At>,
+    at: Option<crate::checked::At>,
     /// The program that left it, if it is not where it was.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,

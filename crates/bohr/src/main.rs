@@ -11,6 +11,7 @@
 mod breaking;
 mod cargo;
 mod check;
+mod checked;
 mod compile;
 mod completions;
 mod control;

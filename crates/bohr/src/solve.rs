@@ -1,11 +1,14 @@
 //! `bohr solve`: from the log of a real run that failed to a schedule under which
 //! the program fails the same way, every time.
 
+mod asked;
+mod counterparts;
 mod execution;
 mod failure;
 mod order;
 mod vectors;
 
+use crate::checked::At;
 use crate::control::{
     Accesses, at_least_one, duration, environment, libraries, signature_tag, target,
 };
@@ -30,6 +33,7 @@ Examples:
   bohr solve server.log -o server.bohr
   bohr replay server.bohr
   bohr solve server.log --core core.1234   the failure that left this core
+  bohr solve good.log --bug 'total != 200@sum.c:42'   could that have been?
 
 The bug file is like any other: it replays, reduces, simplifies and explains.
 
@@ -62,6 +66,16 @@ pub struct Args {
     /// run that hung and was killed, say.
     #[arg(long, value_name = "CORE")]
     core: Option<PathBuf>,
+    /// Another failure than the recorded one, if there was any: a thread comes to this
+    /// line while the condition holds, which is an expression in the program's own
+    /// language. The program is built again with a check there; of `execution`.
+    #[arg(
+        long,
+        value_name = "CONDITION@FILE:LINE",
+        value_parser = At::of_condition,
+        conflicts_with_all = ["core", "emit"]
+    )]
+    bug: Option<At>,
     /// The program, if it is not where it was.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -138,6 +152,12 @@ pub enum SolveError {
     /// Runs are not searched for when stores leave their buffers.
     #[error("`--by execution` does not search for when stores become visible")]
     Buffers,
+    /// No predicate is made of an expression.
+    #[error("`--bug` is for `--by execution`")]
+    Asked,
+    /// There is nothing to search.
+    #[error("an order log holds one order, and no other failure than its own")]
+    OneOrder,
     /// There is no order.
     #[error(
         "no order of the recorded events shows the failure: these constraints contradict each other: {groups}"
@@ -194,6 +214,8 @@ impl Diagnosis for SolveError {
         match self {
             SolveError::NoSchedule { .. }
             | SolveError::Buffers
+            | SolveError::Asked
+            | SolveError::OneOrder
             | SolveError::Execute(_)
             | SolveError::Emit(_)
             | SolveError::Barrier(_)
@@ -220,6 +242,8 @@ impl Diagnosis for SolveError {
                 "see that log and core are of one run: `bohr core CORE` shows where its threads were"
             }
             SolveError::TooLong { .. } => "give it more --time",
+            SolveError::Asked => "leave `--by` out",
+            SolveError::OneOrder => "record with `--log path` or `--log path+sync`",
             SolveError::Buffers | SolveError::Emit(_) => "try `bohr solve --by order`",
             SolveError::Execute(_)
             | SolveError::Barrier(_)
@@ -227,8 +251,8 @@ impl Diagnosis for SolveError {
             | SolveError::Unsolved
             | SolveError::NotConfirmed { .. } => "try `bohr solve --by execution`",
             SolveError::NoSchedule { .. } => {
-                "mapped files, folders and what poll, select and epoll say are not in the log: \
-                 see that the program is told the same"
+                "mapped files and the content of folders are not in the log: see that the \
+                 program is told the same"
             }
         };
         Some(help.into())
@@ -247,23 +271,27 @@ struct Solved {
 
 pub fn run(args: &Args) -> Outcome {
     let recording = load(&args.log)?;
-    if args.core.is_none() && !recording.failed() {
+    if args.core.is_none() && args.bug.is_none() && !recording.failed() {
         return Err(SolveError::NoFailure.into());
+    }
+    if args.bug.is_some() && args.by != Solver::Execution {
+        return Err(SolveError::Asked.into());
     }
     if args.by == Solver::Execution && args.model.has_buffers() && args.emit.is_none() {
         return Err(SolveError::Buffers.into());
     }
-    let subject = subject(args, &recording)?;
+    let output = args.output.clone();
+    let output = output.unwrap_or_else(|| args.log.with_extension("bohr"));
+    let subject = subject(args, &recording, &program(args, &recording))?;
+    let (subject, asked) = asked::prepare(args, &recording, subject, &output)?;
     if args.emit.is_some() {
         return order::emit(args, &recording, &subject);
     }
     let solved = match (recording.kind, args.by) {
         (LogKind::Order, _) => vectors::solve(args, &recording, &subject)?,
-        (_, Solver::Execution) => execution::solve(args, &recording, &subject)?,
+        (_, Solver::Execution) => execution::solve(args, &recording, &subject, asked.as_ref())?,
         (_, Solver::Order | Solver::Validate) => order::solve(args, &recording, &subject)?,
     };
-    let output = args.output.clone();
-    let output = output.unwrap_or_else(|| args.log.with_extension("bohr"));
     let bytes = bug_file::write(&solved.bug);
     write_whole(&output, &bytes).map_err(|source| ExploreError::File {
         path: output.clone(),
@@ -285,10 +313,14 @@ fn load(path: &Path) -> Result<Recording, Failure> {
     Ok(recording)
 }
 
-/// The program of the recording, as it is run under control.
-fn subject(args: &Args, recording: &Recording) -> Result<Subject, Failure> {
-    let recorded = PathBuf::from(OsStr::from_bytes(&recording.program));
-    let program = args.program.as_deref().unwrap_or(&recorded);
+/// The program that was recorded.
+fn program(args: &Args, recording: &Recording) -> PathBuf {
+    let recorded = Path::new(OsStr::from_bytes(&recording.program));
+    args.program.as_deref().unwrap_or(recorded).to_path_buf()
+}
+
+/// A program as it is run under control, with what the recorded one was given.
+fn subject(args: &Args, recording: &Recording, program: &Path) -> Result<Subject, Failure> {
     libraries::note_left_out(program, &environment(), "what it does is in no log");
     let (target, models) = target(program, Accesses::OfProgram)?;
     let invocation = Invocation {
@@ -329,6 +361,10 @@ fn tell(args: &Args, recording: &Recording, solved: &Solved, output: &Path) {
             "signature": signature_tag(&solved.bug.signature),
             "bug_file": output,
         });
+        if let Some(at) = &args.bug {
+            told["bug"] = json!(at.to_string());
+            told["program"] = json!(crate::checked::beside(output, "program"));
+        }
         if let Some(told) = told.as_object_mut() {
             told.extend(solved.figures.clone());
         }

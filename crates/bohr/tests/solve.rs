@@ -268,6 +268,45 @@ fn without_what_was_ready(folder: &Folder) {
     folder.bohr(&words).expect(2);
 }
 
+/// What a good run could have come to, on the ways that its threads went.
+#[test]
+fn another_failure_than_the_recorded_one_can_be_asked_for() {
+    let folder = Folder::empty();
+    folder.build("wrong_total", &[]);
+    let words = ["record", "--slices", "1000", "--", "./program", "4"];
+    let recorded = folder.bohr(&words).expect(0);
+    assert!(recorded.messages().contains("exit code 0"), "{recorded}");
+    let ask = |bug: &str, more: &[&str]| {
+        let words = ["solve", "--json", "--bug", bug, "program.log"];
+        folder.bohr(&[&words[..], more].concat())
+    };
+    let solved = ask("total != expected@wrong_total.c:34", &[]);
+    let solved = solved.expect(0).json();
+    assert_eq!(solved["kind"], "crash-signal-4", "{solved}");
+    assert_eq!(solved["bug"], "wrong_total.c:34 if total != expected");
+    assert_eq!(solved["program"], "program.bohr.program");
+    let words = ["replay", "program.bohr", "--times", "20"];
+    folder.bohr(&words).expect(0);
+
+    // Entries are lost, but none is made up.
+    let more = ["--time", "2s", "-o", "never.bohr"];
+    let never = ask("total > expected@wrong_total.c:34", &more).expect(2);
+    for part in ["along the recorded ways", "the check at wrong_total.c:34"] {
+        assert!(never.messages().contains(part), "{never}");
+    }
+    // Neither can be asked.
+    let messages = ask("totl != 2@wrong_total.c:34", &[]).expect(2).messages();
+    assert!(
+        messages.contains("cannot be built with a check"),
+        "{messages}"
+    );
+    let by = ["--by", "order"];
+    let messages = ask("total != expected@wrong_total.c:34", &by)
+        .expect(2)
+        .messages();
+    assert!(messages.contains("is for `--by execution`"), "{messages}");
+}
+
 /// Who reads nothing writes nothing down.
 #[test]
 fn programs_that_read_nothing_have_no_more_to_write() {

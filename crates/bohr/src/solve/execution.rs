@@ -1,6 +1,7 @@
 //! Solving by execution: the program runs under control while every thread keeps
 //! to the accesses that its log tells of, with no preemption, then one, then two.
 
+use super::asked::Asked;
 use super::vectors::{self, Demand};
 use super::{Args, SolveError, Solved, failure};
 use crate::control::{budget_bar, interruption, show_hunt};
@@ -9,12 +10,17 @@ use bohr_explore::hunt::{Budget, Hunt, hunt};
 use bohr_explore::native::hooked_sites;
 use bohr_explore::{StrategyName, Subject, Voice, object_of_sites};
 use bohr_log::{LogKind, Recording, visits};
-use bohr_program::{Program, SiteNumber};
+use bohr_program::SiteNumber;
 use bohr_schedule::Ways;
 use std::sync::atomic::Ordering;
 
 /// Searches for the recorded failure.
-pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
+pub fn solve(
+    args: &Args,
+    recording: &Recording,
+    subject: &Subject,
+    asked: Option<&Asked>,
+) -> Result<Solved, Failure> {
     let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let program = &subject.models[0];
@@ -22,8 +28,11 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         let server = subject.serve(Voice::Muted, &go_on)?;
         object_of_sites(&server.ready().objects, &program.identity)
     };
-    let ways = ways(program, recording, subject, object)?;
-    let wanted = failure::wanted(args, program, recording)?;
+    let ways = ways(recording, subject, object, asked)?;
+    let wanted = match asked {
+        Some(asked) => asked.wanted.clone(),
+        None => failure::wanted(args, program, recording)?,
+    };
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let accesses = ways.threads.values().map(|way| way.len() as u64).sum();
     let plan = Hunt {
@@ -76,20 +85,31 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
 /// Loads, stores and atomic operations with a hook. What functions of the library do
 /// to memory may be nothing at all, and says nothing about the way.
 fn ways(
-    program: &Program,
     recording: &Recording,
     subject: &Subject,
     object: u16,
+    asked: Option<&Asked>,
 ) -> Result<Ways, Failure> {
+    let program = asked.map_or(&subject.models[0], |asked| &asked.recorded);
     let hooked = hooked_sites(&subject.target.executable)?;
+    let now = |site: SiteNumber| match asked {
+        Some(asked) => asked.sites.get(&site).copied(),
+        None => Some(site),
+    };
     let compared = |site: SiteNumber| {
         let facts = &program.sites[site];
         let called = program.instruction_of(facts).operation.call().is_some();
-        hooked.contains(&site.as_u32()) && facts.kind().is_access() && !called
+        let hooked = now(site).is_some_and(|site| hooked.contains(&site.as_u32()));
+        hooked && facts.kind().is_access() && !called
     };
     let threads = visits(program, recording, &compared).map_err(SolveError::from)?;
-    let numbers = |way: Vec<SiteNumber>| way.into_iter().map(SiteNumber::as_u32).collect();
+    let numbers = |way: Vec<SiteNumber>| {
+        let sites = way.into_iter().filter_map(now);
+        sites.map(SiteNumber::as_u32).collect()
+    };
     let sites = program.sites.keys().filter(|site| compared(*site));
+    let mut sites: Vec<u32> = sites.filter_map(now).map(SiteNumber::as_u32).collect();
+    sites.sort_unstable();
     let turns = match recording.kind {
         LogKind::PathAndSync => Some(vectors::turns(recording, Demand::Synchronisation)?),
         _ => None,
@@ -97,7 +117,7 @@ fn ways(
     Ok(Ways {
         turns,
         object,
-        sites: sites.map(SiteNumber::as_u32).collect(),
+        sites,
         threads: threads
             .into_iter()
             .map(|(thread, way)| (thread, numbers(way)))

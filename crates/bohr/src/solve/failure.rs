@@ -77,7 +77,7 @@ pub fn ending(
     let wanted = wanted(args, program, recording)?;
     match wanted.ending {
         Ending::Exit(code) => Ok((path::Ending::Exited(code), None)),
-        Ending::Hang => Ok((path::Ending::Aborted, None)),
+        Ending::Hang | Ending::Check => Ok((path::Ending::Aborted, None)),
         Ending::Signal(number) => {
             let told = match &recording.end {
                 End::Signal {
