@@ -206,7 +206,7 @@ impl Digest {
                 visible(piece.range, hidden, |range| {
                     let (first, last) = (range.start & !(PAGE - 1), range.end);
                     let pages = first..last.next_multiple_of(PAGE);
-                    PageMap(file).scan(&mut found, pages, 0, 0, |there| {
+                    PageMap(file).scan(&mut found, pages, 0, [0, 0], |there| {
                         let (start, end) = (there.start.max(first), there.end.min(last));
                         self.mix_pages(start.max(range.start)..end);
                     })

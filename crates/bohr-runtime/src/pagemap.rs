@@ -14,6 +14,9 @@ const SCAN: usize = 0xc060_6610;
 pub const IS_WRITTEN: u64 = 1 << 1;
 /// Category of pages whose writes are watched.
 pub const IS_WATCHED: u64 = 1;
+/// Category of pages that are still those of a file. Of private memory, a page that was
+/// written to is none: the write has made a copy.
+pub const IS_OF_FILE: u64 = 1 << 2;
 /// Categories of pages with content: holes are not meant.
 pub const IS_THERE: u64 = 1 << 3 | 1 << 4; // present, or swapped out
 
@@ -57,14 +60,14 @@ struct ScanArguments {
 pub struct PageMap(pub i32);
 
 impl PageMap {
-    /// Hands out where there are pages in `range` that have content and all the
-    /// categories `wanted`, ascending. `None` if the kernel cannot tell.
+    /// Hands out where there are pages in `range` that have content, all the categories
+    /// `wanted` and none of those `unwanted`, ascending. `None` if the kernel cannot tell.
     pub fn scan(
         self,
         found: &mut [PageRegion; REGIONS],
         range: Range<usize>,
         flags: u64,
-        wanted: u64,
+        [wanted, unwanted]: [u64; 2],
         mut take: impl FnMut(Range<usize>),
     ) -> Option<()> {
         let mut start = range.start;
@@ -78,8 +81,8 @@ impl PageMap {
                 regions: found.as_mut_ptr() as u64,
                 regions_length: REGIONS as u64,
                 most_pages: 0,
-                category_inverted: 0,
-                category_mask: wanted,
+                category_inverted: unwanted,
+                category_mask: wanted | unwanted,
                 category_any: IS_THERE,
                 return_mask: IS_THERE | IS_WRITTEN,
             };

@@ -5,6 +5,7 @@ use crate::controlled;
 
 use controlled::Folder;
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `file:line` of a marker in the program.
 fn marker(name: &str) -> String {
@@ -63,6 +64,29 @@ fn so_does_a_double_free_in_a_program_that_bohr_did_not_build() {
     let folder = Folder::with("freed", &["-fno-inline", "-fno-optimize-sibling-calls"]);
     let words = ["hunt", "--json", "--", "./program", "again"];
     tells_both(&folder.bohr(&words).expect(1).json(), "double-free");
+}
+
+/// Runs that share a process begin alike, also where the system takes the processor away
+/// while what one of them has written is looked for.
+#[test]
+fn what_another_run_has_freed_is_not_free() {
+    let folder = Folder::empty();
+    folder.build("freed_at_the_end", &["-O0"]);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let crowd = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..crowd {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            });
+        }
+        let hunt = ["hunt", "--runs", "600", "--", "./program"];
+        let codes: Vec<i32> = (0..25).map(|_| folder.bohr(&hunt).code()).collect();
+        over.store(true, Ordering::Relaxed);
+        assert!(codes.iter().all(|code| *code == 0), "{codes:?}");
+    });
 }
 
 #[test]

@@ -7,12 +7,14 @@
 //! takes longer to walk through the empty parts than through the others. But a page
 //! that is written to for the first time is a fault, and the kernel counts those: if
 //! there have been as many as there are written pages where there was memory before,
-//! there are none anywhere else.
+//! there are none anywhere else. That holds as long as each of those pages took a fault of
+//! its own. Pages of files did not: whoever reads one is given those around it, and none of
+//! them is protected. So a page that is still its file's does not count as written.
 
 use crate::{
     channel,
     footprint::withheld::Piece,
-    pagemap::{IS_WATCHED, IS_WRITTEN, PageMap, PageRegion, REGIONS},
+    pagemap::{IS_OF_FILE, IS_WATCHED, IS_WRITTEN, PageMap, PageRegion, REGIONS},
     system,
 };
 use alloc::vec::Vec;
@@ -55,6 +57,8 @@ pub struct Written {
     spans: usize,
     /// Faults that are not first writes to pages.
     other_faults: u64,
+    /// Faults before the last look at the whole.
+    faults_before: u64,
     found: [PageRegion; REGIONS],
 }
 
@@ -83,6 +87,7 @@ impl Written {
             inhabited: [const { 0..0 }; SPANS],
             spans: 0,
             other_faults: 0,
+            faults_before: 0,
             found: [PageRegion::NONE; REGIONS],
         })
     }
@@ -90,7 +95,7 @@ impl Written {
     /// Protects every page, so that only what is written from now on is found.
     pub fn protect(&mut self) -> Option<()> {
         let (mut inhabited, mut spans) = ([const { 0..0 }; SPANS], 0);
-        self.scan(self.span.clone(), PROTECT_MATCHING, |region| {
+        self.scan(self.span.clone(), PROTECT_MATCHING, 0, |region| {
             let last = inhabited[..spans].last_mut();
             match last.filter(|last| region.start - last.end <= SHORT_HOLE || spans == SPANS) {
                 Some(last) => last.end = region.end,
@@ -109,10 +114,18 @@ impl Written {
     pub fn each(&mut self, extent: Extent, mut take: impl FnMut(usize)) -> Option<()> {
         let mut take_region = |region: Range<usize>| region.step_by(PAGE).for_each(&mut take);
         match extent {
-            Extent::Whole => self.scan(self.span.clone(), 0, &mut take_region)?,
+            Extent::Whole => {
+                self.faults_before = faults().unwrap_or(0);
+                self.scan(self.span.clone(), 0, IS_OF_FILE, &mut take_region)?;
+            }
             Extent::Inhabited => {
                 for number in 0..self.spans {
-                    self.scan(self.inhabited[number].clone(), 0, &mut take_region)?;
+                    self.scan(
+                        self.inhabited[number].clone(),
+                        0,
+                        IS_OF_FILE,
+                        &mut take_region,
+                    )?;
                 }
             }
         }
@@ -125,18 +138,22 @@ impl Written {
             && faults().is_some_and(|faults| faults == self.other_faults + count as u64)
     }
 
-    /// So many written pages are all there are: the other faults were others.
+    /// So many written pages are all that the look at the whole has found: the other
+    /// faults before it were others. What is written to meanwhile, if only by the kernel,
+    /// must not count among them: its page would from then on stand for one that nobody
+    /// has looked at.
     pub fn note_all(&mut self, count: usize) {
-        self.other_faults = faults().unwrap_or(0).wrapping_sub(count as u64);
+        self.other_faults = self.faults_before.wrapping_sub(count as u64);
     }
 
     fn scan(
         &mut self,
         range: Range<usize>,
         flags: u64,
+        unwanted: u64,
         take: impl FnMut(Range<usize>),
     ) -> Option<()> {
-        let wanted = IS_WRITTEN | IS_WATCHED;
+        let wanted = [IS_WRITTEN | IS_WATCHED, unwanted];
         self.pages.scan(&mut self.found, range, flags, wanted, take)
     }
 }
