@@ -12,6 +12,7 @@ use crate::notification::{Unheard, unheard};
 use crate::order::{Order, absentees, orders};
 use crate::race::{Race, races};
 use crate::stale::{Stale, stale_reads};
+use crate::stolen::{Stolen, stolen};
 use crate::window::{Window, windows};
 use bohr_event::Operation;
 use bohr_event::control::{Failure, Recorded};
@@ -33,6 +34,8 @@ pub struct Explanation {
     pub unheard: Vec<Unheard>,
     /// Signals that woke others than threads which wait at its end and should go on.
     pub misdirected: Vec<Misdirected>,
+    /// Wake-ups that others were quicker to use.
+    pub stolen: Vec<Stolen>,
     /// Waits that had to end by chance.
     pub chances: Vec<Chance>,
     /// The preemptions that it takes.
@@ -51,36 +54,47 @@ pub struct Explanation {
     pub lock_cycles: Vec<LockCycle>,
 }
 
-/// Explains a failing run; `failure` is what the runtime saw at its end, if it
-/// was the runtime that saw it fail, and `locks` the orders in which it takes locks.
+/// Explains a failing run; `values` are what its events read or wrote, `failure` is what
+/// the runtime saw at its end, if it was the runtime that saw it fail, and `locks` the
+/// orders in which it takes locks.
 ///
 /// # Errors
 /// If the program cannot be run.
 pub fn explain<E: Experimenter>(
     run: Recorded,
+    values: &[Option<u64>],
     failure: Option<&Failure>,
     locks: LockOrders,
     experimenter: &mut E,
 ) -> Result<Explanation, E::Error> {
     let chances = chances(&run, experimenter)?;
     let (windows, unexamined) = windows(&run, experimenter)?;
-    let mut found = Vec::new();
-    if windows.is_empty() {
-        found = orders(&run, experimenter)?;
-        found.extend(absentees(&run, experimenter)?);
-    }
     let states = failure.map_or(&[][..], |failure| &failure.states);
     let mut circle = circle(&run, states);
     if let Some(closed) = locks.closed.filter(|_| circle.is_empty()) {
         circle = closed.as_circle(&run);
+    }
+    let mut found = Vec::new();
+    if windows.is_empty() {
+        found = orders(&run, experimenter)?;
+        // A circle tells better why its threads wait.
+        let waiting = found.is_empty() && circle.is_empty();
+        found.extend(absentees(&run, waiting, experimenter)?);
     }
     let (unheard, misdirected) = match circle.is_empty() {
         true => (unheard(&run, states), misdirected(&run, states)),
         false => Default::default(),
     };
     let mut races = races(&run.steps);
-    mark_needed(&mut races, &run, &windows, &found, &circle);
+    let conflicts = conflicts(&windows, &found, &circle);
+    mark_needed(&mut races, &run, &conflicts);
+    let matters = |event: usize| {
+        let mut sides = conflicts.iter().flatten();
+        sides.any(|moment| moment.position(&run) == Some(event))
+    };
+    let stolen = stolen(&run, values, &matters);
     Ok(Explanation {
+        stolen,
         misdirected,
         chances,
         unheard,
@@ -97,21 +111,23 @@ pub fn explain<E: Experimenter>(
     })
 }
 
-/// Marks the races between places whose conflict was found to matter, about the same
-/// variable.
-fn mark_needed(
-    races: &mut [Race],
-    run: &Recorded,
-    windows: &[Window],
-    orders: &[Order],
+/// The conflicts that were found to matter.
+fn conflicts<'m>(
+    windows: &'m [Window],
+    orders: &'m [Order],
     circle: &[Link],
-) {
+) -> Vec<[&'m Moment; 2]> {
     let windows = windows.iter().filter(|window| !leads_into(circle, window));
     let culprits = windows.filter_map(|window| window.culprit.as_ref());
-    let conflicts: Vec<[&Moment; 2]> = culprits
+    culprits
         .flat_map(Culprit::conflicts)
         .chain(orders.iter().map(|order| [&order.first, &order.second]))
-        .collect();
+        .collect()
+}
+
+/// Marks the races between places whose conflict was found to matter, about the same
+/// variable.
+fn mark_needed(races: &mut [Race], run: &Recorded, conflicts: &[[&Moment; 2]]) {
     for race in races {
         let pair = [race.first, race.second].map(|event| &run.steps[event].operation);
         race.needed = conflicts.iter().any(|conflict| {
@@ -189,6 +205,11 @@ impl Explanation {
         let windows = windows.filter(|window| !leads_into(&self.circle, window));
         let windows =
             windows.filter(|window| !self.is_about_unseen(window.accesses().into_iter().flatten()));
+        let windows = windows.filter(|window| {
+            let between = window.culprit.as_ref().map(|culprit| &culprit.between);
+            !between.is_some_and(|between| self.is_stolen(between))
+        });
+        let windows = windows.filter(|window| !self.leads_to_unheard(window));
         windows.filter(|window| !self.is_part_of_another(window))
     }
 
@@ -201,7 +222,27 @@ impl Explanation {
         };
         let orders = self.orders.iter();
         let orders = orders.filter(move |order| !told || about_data(order));
+        let orders = orders.filter(|order| !self.is_stolen(&order.first));
         orders.filter(|order| !self.is_about_unseen(order.named()))
+    }
+
+    /// Whether something is what another thread did with a wake-up.
+    fn is_stolen(&self, moment: &Moment) -> bool {
+        let mut all = self.stolen.iter();
+        all.any(|stolen| {
+            stolen.taken.thread == moment.thread && stolen.taken.number == moment.number
+        })
+    }
+
+    /// Whether a window, in which a thread need not have done anything, says no more than
+    /// that somebody notified it before it waited.
+    fn leads_to_unheard(&self, window: &Window) -> bool {
+        let by = window.intrusion.as_ref().map(|intrusion| &intrusion.thread);
+        let [before, ..] = window.accesses();
+        before.is_none()
+            && self.telling_unheard().any(|unheard| {
+                unheard.waits.thread == window.thread && Some(&unheard.notified.thread) == by
+            })
     }
 
     /// The notifications that were missed, but for those of conditions of which the last
@@ -255,6 +296,10 @@ impl Explanation {
             let ends = [&signal.signalled, &signal.woken, &signal.waits];
             ends.into_iter().chain(&signal.written)
         });
+        let stolen = self.stolen.iter().flat_map(|stolen| {
+            let ends = [&stolen.signalled, &stolen.taken];
+            ends.into_iter().chain([&stolen.woken, &stolen.used])
+        });
         let chances = self.chances.iter().map(|chance| &chance.ended);
         let windows = self.telling_windows().flat_map(Window::named);
         let orders = self.telling_orders().flat_map(Order::named);
@@ -264,11 +309,82 @@ impl Explanation {
             .chain(lifetime)
             .chain(unheard)
             .chain(misdirected)
+            .chain(stolen)
             .chain(chances)
             .chain(windows)
             .chain(orders)
             .chain(self.unordered.iter().flatten())
             .chain(stale)
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy::recorded;
+    use EventKind::{Acquire, Fork, Read, Signal, Wait, Write};
+    use bohr_event::EventKind;
+    use bohr_event::ThreadPath;
+
+    /// The main thread is interrupted after `opens`, and misses a signal.
+    fn missed(opens: EventKind) -> Explanation {
+        let run = recorded(&[
+            (0, opens, 0x40, 4),
+            (1, Write, 0x30, 4),
+            (1, Signal, 0x20, 0),
+            (0, Acquire, 0x10, 0),
+            (0, Wait, 0x20, 0),
+        ]);
+        let at = |event| Moment::at(&run, event);
+        let window = Window {
+            thread: ThreadPath::MAIN,
+            opens: Some(at(0)),
+            closes: Some(at(3)),
+            intrusion: Some(at(2)),
+            culprit: None,
+            width: 1,
+            passing: None,
+            early: None,
+        };
+        Explanation {
+            unheard: vec![Unheard {
+                notified: at(2),
+                waits: at(4),
+            }],
+            windows: vec![window],
+            run,
+            ..Explanation::default()
+        }
+    }
+
+    #[test]
+    fn that_somebody_came_before_a_wait_is_told_once() {
+        assert_eq!(missed(Fork).telling_windows().count(), 0);
+        // What the thread looked at before is more than that.
+        assert_eq!(missed(Read).telling_windows().count(), 1);
+    }
+
+    #[test]
+    fn what_was_done_with_a_wake_up_is_told_as_that() {
+        let mut explanation = missed(Read);
+        explanation.unheard.clear();
+        let at = |event| Moment::at(&explanation.run, event);
+        let order = Order {
+            first: at(1),
+            second: at(4),
+            earlier: None,
+            passing: None,
+        };
+        let stolen = Stolen {
+            signalled: at(2),
+            taken: at(1),
+            woken: at(4),
+            used: at(4),
+        };
+        explanation.orders.push(order);
+        assert_eq!(explanation.telling_orders().count(), 1);
+        explanation.stolen.push(stolen);
+        assert_eq!(explanation.telling_orders().count(), 0);
     }
 }

@@ -8,7 +8,7 @@
 //! preempted, [`orders`](order::orders) finds the two moments that came in the
 //! wrong order, and [`chances`] the waits that had to end by chance. These need somebody
 //! who can run the program, an [`Experimenter`]. [`races`](race::races), [`circle`],
-//! [`lifetime`], [`unheard`] and [`misdirected`] need the events of the failing run, and
+//! [`lifetime`], [`unheard`], [`misdirected`] and [`stolen`] need the events of the failing run, and
 //! what the runtime saw at its end;
 //! [`lock_cycles`](lock_order::lock_cycles) those of any run.
 
@@ -31,6 +31,7 @@ mod objects;
 pub mod order;
 pub mod race;
 mod stale;
+mod stolen;
 #[cfg(test)]
 mod toy;
 pub mod window;
@@ -50,4 +51,5 @@ pub use objects::{ObjectName, Objects};
 pub use order::{Order, orders};
 pub use race::{Race, locks_held, races};
 pub use stale::{Stale, stale_reads};
+pub use stolen::{Stolen, stolen};
 pub use window::{Window, windows};

@@ -9,7 +9,7 @@
 
 use crate::moment::Moment;
 use bohr_event::control::{Recorded, ThreadState};
-use bohr_event::{EventKind, Operation, ThreadIndex};
+use bohr_event::{EventKind, ThreadIndex};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -28,10 +28,10 @@ pub struct Misdirected {
 
 /// A thread that waits on a condition.
 #[derive(Clone, Copy)]
-struct Waiter {
-    thread: ThreadIndex,
+pub(crate) struct Waiter {
+    pub(crate) thread: ThreadIndex,
     /// Its last event: it gives its lock back.
-    since: usize,
+    pub(crate) since: usize,
 }
 
 /// Of each condition that threads wait on at the end of a run, the last signal, if it
@@ -91,7 +91,7 @@ fn waiter(run: &Recorded, state: &ThreadState) -> Option<Waiter> {
 }
 
 /// The last event of a thread before this one.
-fn last_of(run: &Recorded, thread: ThreadIndex, before: usize) -> Option<usize> {
+pub(crate) fn last_of(run: &Recorded, thread: ThreadIndex, before: usize) -> Option<usize> {
     let mut earlier = run.steps[..before].iter();
     earlier.rposition(|step| step.thread == thread)
 }
@@ -108,7 +108,8 @@ fn reason(
     if looked_at.is_empty() {
         return waits_at_the_end(run, woken, signal).then_some(None);
     }
-    let last_change = |read: &Operation| {
+    let last_change = |read: &usize| {
+        let read = &run.steps[*read].operation;
         let written = run.steps.iter().rposition(|step| {
             step.operation.kind.is_access()
                 && step.operation.kind.writes()
@@ -120,17 +121,18 @@ fn reason(
     looked_at.iter().filter_map(last_change).max().map(Some)
 }
 
-/// What a waiter read under its lock before it began to wait.
-fn looked_at(run: &Recorded, waiter: Waiter) -> Vec<Operation> {
+/// What a waiter read under its lock before it began to wait, the last first.
+pub(crate) fn looked_at(run: &Recorded, waiter: Waiter) -> Vec<usize> {
+    let operation = |event: &usize| &run.steps[*event].operation;
     let lock = run.steps[waiter.since].operation.object;
-    let own = run.steps[..waiter.since].iter().rev();
-    let own = own.filter(|step| step.thread == waiter.thread);
-    let taken =
-        |operation: &Operation| operation.kind == EventKind::Acquire && operation.object == lock;
-    let inside = own.map(|step| step.operation);
-    let inside = inside.take_while(|operation| !taken(operation));
+    let own = (0..waiter.since).rev();
+    let own = own.filter(|event| run.steps[*event].thread == waiter.thread);
+    let taken = |event: &usize| {
+        operation(event).kind == EventKind::Acquire && operation(event).object == lock
+    };
+    let inside = own.take_while(|event| !taken(event));
     inside
-        .filter(|operation| operation.kind == EventKind::Read)
+        .filter(|event| operation(event).kind == EventKind::Read)
         .collect()
 }
 

@@ -4,7 +4,7 @@
 
 use crate::experiment::{Experimenter, Importance, last_failing};
 use crate::moment::Moment;
-use bohr_event::control::{Recorded, Step};
+use bohr_event::control::Recorded;
 use bohr_event::{EventKind, Operation, PlaceNumber, Schedule, Segment, ThreadPath};
 use serde::Serialize;
 use std::ops::Range;
@@ -71,49 +71,76 @@ pub fn orders<E: Experimenter>(
     Ok(found)
 }
 
-/// The orders between the end of a failing run and threads that had not begun
-/// then: had one of them come first, the run would not fail.
+/// The orders between a failing run and threads that had not begun at its end, or, if
+/// `waiting`, that wait there: had one of them come first, the run would not fail.
 ///
 /// # Errors
 /// If the program cannot be run.
 pub fn absentees<E: Experimenter>(
     run: &Recorded,
+    waiting: bool,
     experimenter: &mut E,
 ) -> Result<Vec<Order>, E::Error> {
-    let starts = |step: &&Step| step.operation.kind == EventKind::Start;
+    let segments = run.schedule.segments();
     let mut found = Vec::new();
-    for step in run.pending.iter().filter(starts) {
+    for step in &run.pending {
         let thread = &run.threads[step.thread.position()];
-        let Some((last, before)) = run.schedule.segments().split_last() else {
-            break;
+        let last = segments.len().saturating_sub(1);
+        let before = match step.operation.kind {
+            EventKind::Start => last..segments.len(),
+            // Whom it waits for, it cannot overtake.
+            EventKind::Join => continue,
+            _ if !waiting => continue,
+            _ => last.saturating_sub(MOST_MET)..segments.len(),
         };
-        let whole = Segment {
-            thread: thread.clone(),
-            events: u64::from(u32::MAX),
-            end: None,
-        };
-        let mut candidate: Schedule<PlaceNumber> = before
-            .iter()
-            .cloned()
-            .chain([whole, last.clone()])
-            .collect();
-        for choice in run.schedule.choices() {
-            candidate.choose(choice.clone());
-        }
-        let seen = experimenter.observe(&candidate)?;
-        if !seen.fails {
-            found.extend(overtaken(run, last.events as usize, &seen.run, thread));
+        for segment in before.rev() {
+            if segments[segment].thread == *thread {
+                continue;
+            }
+            let seen = experimenter.observe(&with_all_of(&run.schedule, thread, segment))?;
+            if !seen.fails {
+                found.extend(overtaken(run, segment, &seen.run, thread));
+                break;
+            }
         }
     }
     Ok(found)
 }
 
-/// The last event of a failing run's last segment that conflicts with what an
-/// absent thread did in another run.
-fn overtaken(run: &Recorded, last: usize, other: &Recorded, thread: &ThreadPath) -> Option<Order> {
-    let segment = run.steps.len() - last..run.steps.len();
-    let absent: Vec<(usize, &Operation)> = other.events_of(thread).collect();
-    segment.rev().find_map(|event| {
+/// The schedule in which a thread does all that it can before a segment of another one.
+fn with_all_of(
+    schedule: &Schedule<PlaceNumber>,
+    thread: &ThreadPath,
+    segment: usize,
+) -> Schedule<PlaceNumber> {
+    let (before, behind) = schedule.segments().split_at(segment);
+    let whole = Segment {
+        thread: thread.clone(),
+        events: u64::from(u32::MAX),
+        end: None,
+    };
+    let all = before.iter().cloned().chain([whole]);
+    let mut candidate: Schedule<PlaceNumber> = all.chain(behind.iter().cloned()).collect();
+    for choice in schedule.choices() {
+        candidate.choose(choice.clone());
+    }
+    candidate
+}
+
+/// The last event of a segment of a failing run that conflicts with what an absent
+/// thread did only in another run.
+fn overtaken(
+    run: &Recorded,
+    segment: usize,
+    other: &Recorded,
+    thread: &ThreadPath,
+) -> Option<Order> {
+    let lengths = run.schedule.segments()[..=segment].iter();
+    let ends: usize = lengths.map(|segment| segment.events as usize).sum();
+    let begins = ends - run.schedule.segments()[segment].events as usize;
+    let done = run.events_of(thread).count();
+    let absent: Vec<(usize, &Operation)> = other.events_of(thread).skip(done).collect();
+    (begins..ends).rev().find_map(|event| {
         let own = &run.steps[event].operation;
         let conflicts = |(_, operation): &&(usize, &Operation)| {
             own.kind.is_access() && operation.kind.is_access() && own.conflicts(operation)
@@ -265,4 +292,60 @@ fn entered(
         result.choose(choice.clone());
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Observation;
+    use crate::toy::{operation, recorded};
+    use EventKind::{Acquire, Exit, Read, Start, Write};
+    use bohr_event::ThreadIndex;
+    use bohr_event::control::Step;
+    use std::convert::Infallible;
+
+    const SEMAPHORE: u64 = 0x10;
+    const COUNT: u64 = 0x20;
+
+    /// A program in which thread 1 keeps what thread 2 needs, unless that comes first.
+    struct Program;
+
+    impl Experimenter for Program {
+        type Error = Infallible;
+
+        fn observe(&mut self, schedule: &Schedule<PlaceNumber>) -> Result<Observation, Infallible> {
+            let mut segments = schedule.segments().iter();
+            let first = segments.find(|segment| segment.thread != ThreadPath::MAIN);
+            let second = ThreadPath::MAIN.child(2);
+            let fails = first.is_none_or(|first| first.thread != second);
+            let run = recorded(&[
+                (2, Start, 0, 0),
+                (2, Acquire, SEMAPHORE, 0),
+                (2, Write, COUNT, 4),
+                (1, Read, COUNT, 4),
+            ]);
+            Ok(Observation { fails, run })
+        }
+    }
+
+    #[test]
+    fn who_waits_at_the_end_would_have_come_first() {
+        let mut run = recorded(&[
+            (1, Acquire, SEMAPHORE, 0),
+            (1, Read, COUNT, 4),
+            (1, Exit, 0, 0),
+            (2, Start, 0, 0),
+        ]);
+        run.pending.push(Step {
+            thread: ThreadIndex(2),
+            operation: operation(Acquire, SEMAPHORE, 0),
+        });
+        let Ok(found) = absentees(&run, true, &mut Program);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].first.position(&run), Some(1));
+        assert_eq!(found[0].second.operation.kind, Write);
+        assert_eq!(found[0].second.thread.to_string(), "0:2");
+        let Ok(none) = absentees(&run, false, &mut Program);
+        assert_eq!(none, []);
+    }
 }

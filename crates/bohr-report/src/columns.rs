@@ -95,6 +95,7 @@ impl Columns {
         for detail in DETAILS {
             columns = Columns::default();
             columns.fill(explanation, &parts, &shown, detail, &marked, teller);
+            columns.waits(explanation, teller);
             if columns.rows.len() <= MOST_ROWS {
                 break;
             }
@@ -136,9 +137,14 @@ impl Columns {
         for position in interesting(explanation, events.clone(), edge, marked, teller) {
             let text = text(&Moment::at(&explanation.run, position), teller);
             let is_marked = marked.contains(&position);
-            if text == last_text && !is_marked {
+            let follows = position == last_shown;
+            if text == last_text && (follows || !is_marked) {
                 // The same line once more; unless it follows at once, it is counted.
-                last_shown += usize::from(position == last_shown);
+                last_shown += usize::from(follows);
+                let before = self.rows.last_mut().filter(|_| follows && is_marked);
+                if let Some(row) = before {
+                    row.marked = true;
+                }
                 continue;
             }
             self.gap(column, position - last_shown);
@@ -151,6 +157,27 @@ impl Columns {
             last_text = text;
         }
         self.gap(column, events.end - last_shown.min(events.end));
+    }
+
+    /// At the end, what the threads wait for in vain that the verdict names.
+    fn waits(&mut self, explanation: &Explanation, teller: &mut dyn Teller) {
+        let circle = explanation.circle.iter().map(|link| &link.waits);
+        let unheard = explanation.telling_unheard().map(|one| &one.waits);
+        let misdirected = explanation.misdirected.iter().map(|one| &one.waits);
+        let mut told: Vec<&ThreadPath> = Vec::new();
+        for moment in circle.chain(unheard).chain(misdirected) {
+            let column = self.threads.iter().position(|it| *it == moment.thread);
+            let new = !told.contains(&&moment.thread);
+            let waits = moment.position(&explanation.run).is_none();
+            if let (Some(column), true, true) = (column, new, waits) {
+                told.push(&moment.thread);
+                self.rows.push(Row {
+                    column: Some(column),
+                    text: format!("waits at {}", text(moment, teller)),
+                    marked: true,
+                });
+            }
+        }
     }
 
     fn column(&mut self, thread: &ThreadPath) -> usize {

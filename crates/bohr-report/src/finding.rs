@@ -1,7 +1,10 @@
 //! What it takes to fail: a sentence, and the moments that it names.
 
+use crate::remedy::{comes_again, one_step};
 use crate::told::{Teller, Told};
-use bohr_explain::{Chance, Lifetime, Link, Misdirected, Moment, Order, Stale, Unheard, Window};
+use bohr_explain::{
+    Chance, Lifetime, Link, Misdirected, Moment, Order, Stale, Stolen, Unheard, Window,
+};
 use serde::Serialize;
 
 /// Which way things went wrong.
@@ -16,6 +19,8 @@ pub enum FindingKind {
     MissedNotification,
     /// A wake-up of one thread while another one should have gone on.
     WrongWakeup,
+    /// A wake-up that another thread was quicker to use.
+    StolenWakeup,
     /// A wait that ends without a signal.
     SpuriousWake,
     /// A wait of which the time is over.
@@ -183,6 +188,36 @@ impl Finding {
         }
     }
 
+    /// A wake-up that another thread was quicker to use.
+    #[must_use]
+    pub fn of_stolen(stolen: &Stolen, teller: &mut dyn Teller) -> Finding {
+        let signalled = teller.tell(&stolen.signalled);
+        let taken = teller.tell(&stolen.taken);
+        let woken = teller.tell(&stolen.woken);
+        let used = teller.tell(&stolen.used);
+        Finding {
+            kind: FindingKind::StolenWakeup,
+            variable: Some(taken.object.clone()),
+            sentence: format!(
+                "{} {},\n    after {} {}, which wakes {} at {},\n    and before that {} \
+                 without looking again",
+                taken.who(),
+                taken.act(),
+                signalled.who(),
+                signalled.act(),
+                woken.who(),
+                woken.place(),
+                used.act()
+            ),
+            remedy: format!(
+                "wait at {} in a loop that looks again (`while`, not `if`): others may come \
+                 between a signal and whoever it wakes",
+                woken.place()
+            ),
+            moments: vec![signalled, taken, woken, used],
+        }
+    }
+
     /// A wait that had to end by chance.
     #[must_use]
     pub fn of_chance(chance: &Chance, teller: &mut dyn Teller) -> Finding {
@@ -239,7 +274,12 @@ impl Finding {
                 .filter(|_| culprit.is_some())
                 .map(|intrusion| intrusion.object.clone()),
             sentence: String::new(),
-            remedy: one_step(opens.as_ref(), intrusion.as_ref(), closes.as_ref()),
+            remedy: one_step(
+                opens.as_ref(),
+                intrusion.as_ref(),
+                closes.as_ref(),
+                comes_again(window),
+            ),
             moments: [opens, intrusion, then, closes]
                 .into_iter()
                 .flatten()
@@ -336,27 +376,6 @@ impl Finding {
             ),
             moments: [first, second].into_iter().chain(earlier).collect(),
         }
-    }
-}
-
-/// What keeps others out.
-fn one_step(opens: Option<&Told>, intrusion: Option<&Told>, closes: Option<&Told>) -> String {
-    let also = intrusion.map_or(String::new(), |intrusion| {
-        format!(" that {} needs, too", intrusion.place())
-    });
-    match (opens, closes) {
-        (Some(opens), Some(closes)) if opens.place() == closes.place() => format!(
-            "let nobody come between two passes through {}: hold one lock over both{also}",
-            opens.place()
-        ),
-        (Some(opens), Some(closes)) => format!(
-            "make one step of {} to {}: hold one lock over both{also}",
-            opens.place(),
-            closes.place()
-        ),
-        (_, Some(closes)) => format!("let the others begin only after {}", closes.place()),
-        (Some(opens), None) => format!("hold a lock{also} from {} on", opens.place()),
-        (None, None) => "let the others begin later".to_string(),
     }
 }
 

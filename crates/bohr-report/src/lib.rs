@@ -10,6 +10,7 @@ mod finding;
 mod json;
 mod printable;
 mod reader;
+mod remedy;
 mod sarif;
 mod story;
 mod text;

@@ -12,7 +12,7 @@ const SCHEMA: &str =
 
 /// Every rule with its name and what it says; that of what is told beside the bug is of
 /// no finding.
-const RULES: [(Option<FindingKind>, &str, &str); 11] = [
+const RULES: [(Option<FindingKind>, &str, &str); 12] = [
     (
         Some(FindingKind::Deadlock),
         "deadlock",
@@ -32,6 +32,11 @@ const RULES: [(Option<FindingKind>, &str, &str); 11] = [
         Some(FindingKind::WrongWakeup),
         "wrong-wakeup",
         "A signal wakes one thread while another one should have gone on.",
+    ),
+    (
+        Some(FindingKind::StolenWakeup),
+        "stolen-wakeup",
+        "A thread goes on after a wait without looking whether it may.",
     ),
     (
         Some(FindingKind::SpuriousWake),

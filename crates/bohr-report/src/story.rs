@@ -211,6 +211,8 @@ fn findings(explanation: &Explanation, teller: &mut dyn Teller) -> Vec<Finding> 
     found.extend(chances.map(|chance| Finding::of_chance(chance, teller)));
     let misdirected = explanation.misdirected.iter();
     found.extend(misdirected.map(|signal| Finding::of_misdirected(signal, teller)));
+    let stolen = explanation.stolen.iter();
+    found.extend(stolen.map(|stolen| Finding::of_stolen(stolen, teller)));
     let windows = explanation.telling_windows();
     found.extend(windows.map(|window| Finding::of_window(window, teller)));
     let orders = explanation.telling_orders();

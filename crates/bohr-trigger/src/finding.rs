@@ -36,7 +36,15 @@ fn findings(all: &Explanation) -> impl Iterator<Item = Explanation> {
     for signal in &all.misdirected {
         add(&|part| part.misdirected = vec![signal.clone()]);
     }
-    for window in &all.windows {
+    for stolen in &all.stolen {
+        // Who has to come in between is told by the windows and orders that it stands for.
+        add(&|part| {
+            part.stolen = vec![stolen.clone()];
+            part.windows.clone_from(&all.windows);
+            part.orders.clone_from(&all.orders);
+        });
+    }
+    for window in all.telling_windows() {
         add(&|part| part.windows = vec![window.clone()]);
     }
     for order in all.telling_orders() {

@@ -152,7 +152,7 @@ pub fn find_out(
     };
     let explanation = match bug.signature.kind {
         FailureKind::DataRace => explain_race(run, locks),
-        _ => explain(run, failure.as_ref(), locks, &mut probe)?,
+        _ => explain(run, &values, failure.as_ref(), locks, &mut probe)?,
     };
     bar.finish_and_clear();
     Ok(Explained {

@@ -234,6 +234,20 @@ fn a_signal_that_wakes_another_was_not_missed() {
 }
 
 #[test]
+fn who_goes_on_without_looking_again_is_told_by_who_was_quicker() {
+    let found = found_of("not_again", &[]);
+    let names = ["given", "items"].map(str::to_string).to_vec();
+    assert_eq!(found, [("stolen-wakeup".to_string(), names)]);
+}
+
+#[test]
+fn who_waits_for_what_nobody_gives_should_have_come_first() {
+    let found = found_of("kept_permit", &[]);
+    let names = vec!["count".to_string()];
+    assert_eq!(found, [("order".to_string(), names)]);
+}
+
+#[test]
 fn one_signal_for_all_who_have_to_end_is_told() {
     let found = found_of("stopped_once", &[]);
     let names = ["changed", "stopping"].map(str::to_string).to_vec();

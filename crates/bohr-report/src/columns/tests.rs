@@ -134,3 +134,38 @@ fn a_long_run_fits() {
     let marked = columns.rows.iter().filter(|row| row.marked);
     assert_eq!(marked.count(), 2, "{columns}");
 }
+
+#[test]
+fn one_line_is_shown_once_however_often_it_is_named() {
+    let found = picture(&[(0, &[1, 2, 2, 2, 3, 2])], &[2]);
+    let expected = "
+  thread 0
+    reads x1
+  ▶ reads x2
+    … 1 event
+    reads x3
+    reads x2
+";
+    assert_eq!(found, expected[1..]);
+}
+
+#[test]
+fn what_threads_wait_for_in_vain_comes_last() {
+    let mut explanation = explanation(&[(0, &[1]), (1, &[2])], &[]);
+    let waits = Moment {
+        thread: ThreadPath::MAIN.child(1),
+        number: 1,
+        operation: Operation::plain(EventKind::Acquire, 0, 7, PlaceNumber(7)),
+    };
+    explanation
+        .circle
+        .push(bohr_explain::Link { holds: None, waits });
+    let found = Columns::new(&explanation, &mut Words).to_string();
+    let expected = "
+  thread 0                                    thread 0:1
+    reads x1
+                                                reads x2
+                                              ▶ waits at locks x7
+";
+    assert_eq!(found, expected[1..]);
+}
