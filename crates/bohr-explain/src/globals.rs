@@ -222,8 +222,10 @@ impl Globals {
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
                 match self.member(unit, kind, offset) {
                     Some((field, start, inner)) => {
-                        name.push('.');
-                        name.push_str(&field);
+                        if !is_reserved(&field) {
+                            name.push('.');
+                            name.push_str(&field);
+                        }
                         self.descend(unit_number, inner, offset - start, name, depth + 1)
                     }
                     None => offset,
@@ -294,6 +296,13 @@ fn symbols(file: &object::File<'_>) -> Vec<Global> {
     .collect()
 }
 
+/// Whether a name is one that C and C++ keep for their libraries (`_M_elems`): whose
+/// variable it is says what its author can understand.
+fn is_reserved(field: &str) -> bool {
+    let mut letters = field.chars();
+    letters.next() == Some('_') && letters.next().is_some_and(char::is_uppercase)
+}
+
 /// What a symbol is about. Where a global points to one block for ever, optimisation
 /// makes a variable of the block, or one of each part, and calls it after the pointer. The
 /// numbers of parts are the compiler's own: nobody knows which field one was.
@@ -320,7 +329,15 @@ fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{is_reserved, plain};
+
+    #[test]
+    fn names_of_the_library_of_cpp_are_told_from_others() {
+        assert!(is_reserved("_M_elems") && is_reserved("_Value"));
+        // `__0` is a part of a tuple in Rust.
+        let others = ["__0", "_count", "elements", "_", ""];
+        assert!(!others.iter().any(|name| is_reserved(name)));
+    }
 
     #[test]
     fn blocks_are_called_after_their_pointers_without_numbers_of_the_compiler() {

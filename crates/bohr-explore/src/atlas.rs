@@ -22,6 +22,14 @@ pub struct Spot {
     pub line: Option<String>,
 }
 
+impl Spot {
+    /// Whether a line of a source is known, rather than an offset into code.
+    pub(crate) fn has_line(&self) -> bool {
+        let line = self.line.as_deref();
+        line.is_some_and(|line| !line.contains("+0x"))
+    }
+}
+
 impl std::fmt::Display for Spot {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.function, &self.line) {

@@ -174,9 +174,9 @@ fn taking(
 ) -> ToldTaking {
     ToldTaking {
         thread: names.thread(steps[link.wanted].thread),
-        holds: names.object(&steps[link.held].operation),
+        holds: names.object_or_region(&steps[link.held].operation),
         held_since,
-        takes: names.object(&steps[link.wanted].operation),
+        takes: names.object_or_region(&steps[link.wanted].operation),
         at,
     }
 }

@@ -182,6 +182,16 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The name of an operation's object, or else in which memory it lies: an address
+    /// says nothing to anybody.
+    pub fn object_or_region(&mut self, operation: &Operation) -> String {
+        let name = self.object(operation);
+        match name == format!("{:#x}", operation.object) {
+            true => self.region(operation.object),
+            false => name,
+        }
+    }
+
     /// What bears the name of an operation's object, where others may be called the same: the
     /// variable or object that it is a part of, a lock itself, or the heap block that it
     /// lies in.

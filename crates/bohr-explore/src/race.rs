@@ -162,10 +162,10 @@ fn access(event: usize, run: &Ran, atlas: &mut Atlas, stacks: &Stacks) -> ToldAc
             EventKind::Update => "updates",
             _ => "reads",
         },
-        object: names.object(&step.operation),
+        object: names.object_or_region(&step.operation),
         stack,
         locks: locks
-            .map(|lock| names.object(&steps[lock].operation))
+            .map(|lock| names.object_or_region(&steps[lock].operation))
             .collect(),
     }
 }

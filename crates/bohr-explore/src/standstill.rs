@@ -13,7 +13,7 @@ use crate::names::Names;
 use crate::race::Stacks;
 use crate::ran::Ran;
 use bohr_event::control::{Outcome, Recorded};
-use bohr_event::{FailureKind, Operation};
+use bohr_event::{EventKind, FailureKind, Operation};
 use bohr_explain::{Link, LockOrders, circle};
 
 /// A thread of a circle.
@@ -87,7 +87,10 @@ pub(crate) fn tell(
         let since = since[next].as_ref();
         let since = since.map_or_else(String::new, |line| format!(" since {line}"));
         let holder = &circle[next].thread;
-        let doing = format!("waits for {object}, held by {holder}{since}");
+        let doing = match one.waits.kind {
+            EventKind::Join => format!("waits for the end of {holder}"),
+            _ => format!("waits for {object}, held by {holder}{since}"),
+        };
         told.push((one.thread.clone(), doing));
     }
     told

@@ -14,9 +14,11 @@ use std::process::{Command, Stdio};
 /// Frames that take part in a signature. More would tell callers apart, not bugs.
 const FRAMES: usize = 3;
 
-/// Functions that carry a panic or a sanitizer's finding to whoever reports it, or
-/// a thread to its body: of every failure and every thread the same.
-const CARRIERS: [&str; 13] = [
+/// Functions that carry a panic or a sanitizer's finding to whoever reports it, a thread
+/// to its body, or what is about to be accessed to bohr: of every failure and every thread
+/// the same.
+const CARRIERS: [&str; 14] = [
+    "__bohr_thunk",
     "core::panicking",
     "std::panicking",
     "std::rt::",
@@ -343,6 +345,11 @@ pub(crate) fn stack(frames: &[PlaceNumber], place: PlaceNumber, atlas: &mut Atla
             spots.extend(atlas.spots(frame));
         }
     }
+    // Where nobody tells a line, as in what calls `main` in Rust, an address says nothing
+    // beside the lines of others.
+    if spots.iter().any(Spot::has_line) {
+        spots.retain(Spot::has_line);
+    }
     let last_written = spots.iter().rposition(|spot| !is_library(spot));
     spots.truncate(last_written.map_or(1, |last| last + 1));
     let mut shown = Vec::new();
@@ -451,6 +458,8 @@ mod tests {
             line: Some("program+0x26c47".to_string()),
         };
         assert!(is_library(&spot("__rustc::__rust_dealloc")));
+        // What bohr puts before copies and comparisons is nobody's either.
+        assert!(is_library(&spot("__bohr_thunk_copy")));
         assert!(!is_library(&spot("dealloc")));
     }
 }
