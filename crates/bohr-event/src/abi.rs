@@ -107,6 +107,18 @@ pub const WIDEST_OMITTED: usize = 64;
 /// Where the stack of the main thread lies under control.
 pub const MAIN_STACK: core::ops::Range<u64> = 0x1200_0000_0000..0x1300_0000_0000;
 
+/// Where nothing of an image lies: what puts memory back or makes it from an image.
+pub const NOT_IN_IMAGES: core::ops::Range<u64> = 0x1180_0000_0000..0x1200_0000_0000;
+
+/// The stack of whoever makes memory from an image.
+pub const IMAGE_STACK: u64 = 0x1190_0000_0000;
+
+/// Where a run that is to have its image taken notes where its memory has content.
+pub const IMAGE_NOTE: u64 = 0x1191_0000_0000;
+
+/// Descriptors of the runtime's own begin here.
+pub const LOWEST_DESCRIPTOR: u32 = 900;
+
 /// Where everything lies that the runtime maps into a program at fixed addresses. A limit
 /// of address space has to leave room for it.
 pub const ADDRESS_SPACE: core::ops::Range<u64> = 0x1001_0000_0000..0x3000_0000_0000;

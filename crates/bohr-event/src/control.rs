@@ -20,6 +20,7 @@
 //! A whole range of seeds is one job, so no run waits for the explorer. Bytes
 //! are read with bounds and checks only: whatever comes is a value or an error.
 
+mod image;
 mod job;
 mod omission;
 mod point;
@@ -29,6 +30,7 @@ mod report;
 mod system_calls;
 mod watch;
 
+pub use image::{IMAGE_MAGIC, MOST_STRETCHES, Mapped, NOTE_WORDS, OpenFile, Script, Stretch};
 pub use job::{Backend, Checkpoints, Detailing, Job, Limits, Output, Policy};
 pub use omission::{GateReference, Omissible, Omissions, OmittedPasses, Passes};
 pub use point::{ForkPoint, Obstacle};
@@ -50,7 +52,7 @@ pub const CONTROL_VARIABLE: &str = "BOHR_CONTROL";
 pub const LIBRARIES_VARIABLE: &str = "BOHR_LIBRARIES";
 
 /// Version of this conversation; both sides refuse any other.
-pub const CONTROL_VERSION: u32 = 10;
+pub const CONTROL_VERSION: u32 = 11;
 
 /// Name of the thread that failed in a run which was held for a debugger: that
 /// of a thread of the system has at most 15 bytes.
@@ -193,6 +195,7 @@ mod tests {
                     switches: 0,
                     threads: 1,
                     hash: seed,
+                    begun: 0,
                     rewound: true,
                     detail: Some(Detail {
                         output,

@@ -175,6 +175,32 @@ impl<P> Schedule<P> {
         }
     }
 
+    /// What follows on so many events, with the choices of the whole. A segment that is
+    /// cut loses its anchor, whose visits begin where it did.
+    #[must_use]
+    pub fn suffix(&self, events: u64) -> Schedule<P>
+    where
+        P: Clone,
+    {
+        let mut before = events;
+        let mut segments = Vec::new();
+        for segment in &self.segments {
+            let cut = segment.events.min(before);
+            before -= cut;
+            if cut < segment.events {
+                segments.push(Segment {
+                    thread: segment.thread.clone(),
+                    events: segment.events - cut,
+                    end: segment.end.clone().filter(|_| cut == 0),
+                });
+            }
+        }
+        Schedule {
+            segments,
+            choices: self.choices.clone(),
+        }
+    }
+
     /// How many times the processor passes from one thread to another.
     #[must_use]
     pub fn switches(&self) -> usize {
@@ -241,6 +267,40 @@ mod tests {
             }
             let noted: Vec<_> = schedule.choices().iter().map(|c| ((c.thread.clone(), c.number), c.picked)).collect();
             prop_assert_eq!(noted, expected.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    proptest! {
+        /// Who runs at each event, and where segments end that are whole.
+        #[test]
+        fn a_schedule_is_its_beginning_and_the_rest(
+            runs in prop::collection::vec((1u32..4, 1u64..9), 0..20),
+            cut in 0u64..100,
+        ) {
+            let place = |end: u64| Some(Anchor { place: end, visits: 1 });
+            let schedule: Schedule<u64> = { runs.iter().enumerate() }
+                .map(|(end, &(child, events))| Segment {
+                    thread: ThreadPath::MAIN.child(child),
+                    events,
+                    end: place(end as u64),
+                })
+                .collect();
+            let each = |schedule: &Schedule<u64>| {
+                let segments = schedule.segments().to_vec().into_iter();
+                let turns = segments.flat_map(|segment| {
+                    (0..segment.events).map(move |_| segment.thread.clone())
+                });
+                turns.collect::<Vec<_>>()
+            };
+            let (before, rest) = (schedule.prefix(cut), schedule.suffix(cut));
+            prop_assert_eq!([each(&before), each(&rest)].concat(), each(&schedule));
+            let ends = |schedule: &Schedule<u64>| {
+                let segments = schedule.segments().iter();
+                segments.filter_map(|segment| segment.end.clone()).collect::<Vec<_>>()
+            };
+            let (all, kept) = (ends(&schedule), [ends(&before), ends(&rest)].concat());
+            prop_assert!(all.len() - kept.len() <= 1);
+            prop_assert!(kept.iter().all(|end| all.contains(end)));
         }
     }
 

@@ -2,6 +2,7 @@
 //! what to try next.
 
 use crate::bug_file::BugFileError;
+use crate::image::ImageError;
 use crate::record::StorageError;
 use crate::server::ServerError;
 use crate::stored::StoredTraceError;
@@ -90,6 +91,9 @@ pub enum ExploreError {
     /// A recorded run left nothing that can be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// An image cannot be taken or used.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A job ended without telling about its run.
     #[error("the fork server ended a job without a report")]
     NoReport,
@@ -124,6 +128,7 @@ impl Diagnosis for ExploreError {
         use ServerError::*;
         match self {
             ExploreError::Target(error) => fault_of_target(error),
+            ExploreError::Image(error) => error.fault(),
             ExploreError::Server(
                 AddressSpace(_) | Start(_) | EndedEarly(_) | TooSlow(_) | Store(_) | Interrupted,
             ) => Fault::Input,
@@ -146,6 +151,7 @@ impl Diagnosis for ExploreError {
     fn help(&self) -> Option<String> {
         let help = match self {
             ExploreError::Target(error) => return help_for_target(error),
+            ExploreError::Image(error) => return error.help(),
             ExploreError::Server(ServerError::EndedEarly(_)) => {
                 "run the program without bohr and see that it works".to_string()
             }

@@ -262,6 +262,23 @@ mod tests {
         assert!(plain.len() > plans.len());
     }
 
+    /// The threads are there from the beginning, and the strategy is asked at once.
+    #[test]
+    fn behind_a_checkpoint_every_event_counts() {
+        let (steps, threads) = (steps().split_off(4), threads());
+        let passing = Passing {
+            steps: &steps,
+            threads: &threads,
+            aligned: 4,
+        };
+        let places = Places::new(&[X]);
+        let ranked = passing.by_time(&places);
+        let plans = with_preemptions(1).guided(passing, &places, &ranked);
+        let point = |number, accesses| ("0:1".to_string(), number, accesses, "0:2".to_string());
+        assert_eq!(points(&plans[0]), [point(2, Some(0))]);
+        assert_eq!(points(&plans[1]), [point(0, None)]);
+    }
+
     #[test]
     fn whoever_waits_for_an_end_is_not_called() {
         use EventKind::*;

@@ -19,6 +19,7 @@ mod error;
 pub mod guided;
 pub mod hunt;
 mod identity;
+pub mod image;
 mod initial;
 mod knowledge;
 pub mod likeness;

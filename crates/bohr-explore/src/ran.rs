@@ -68,7 +68,9 @@ impl Ran {
     #[must_use]
     pub fn missing(&self) -> u64 {
         match self.trace {
-            Some(_) => self.report.events.saturating_sub(self.steps().len() as u64),
+            Some(_) => {
+                { self.report.events }.saturating_sub(self.report.begun + self.steps().len() as u64)
+            }
             None => 0,
         }
     }
@@ -102,7 +104,7 @@ impl Ran {
         };
         match self.trace {
             None => detail.schedule.clone(),
-            Some(_) => anchored(&detail.schedule, self.steps()),
+            Some(_) => anchored(&detail.schedule, self.report.begun, self.steps()),
         }
     }
 
@@ -151,13 +153,16 @@ fn decode(stored: &StoredTrace) -> Result<Events, StoredTraceError> {
     Ok(events)
 }
 
-/// Anchors every segment whose events are known at the place of its last event.
-fn anchored(schedule: &Schedule<PlaceNumber>, steps: &[Step]) -> Schedule<PlaceNumber> {
+/// Anchors every segment whose events are known at the place of its last event. The
+/// first `begun` events are not.
+fn anchored(schedule: &Schedule<PlaceNumber>, begun: u64, steps: &[Step]) -> Schedule<PlaceNumber> {
     let mut anchored = Schedule::default();
     let mut from = 0;
+    let position = |event: u64| Some(event.checked_sub(begun)? as usize);
     for segment in schedule.segments() {
-        let to = from + segment.events as usize;
-        let end = steps.get(from..to).and_then(anchor);
+        let to = from + segment.events;
+        let known = position(from).zip(position(to));
+        let end = known.and_then(|(from, to)| steps.get(from..to).and_then(anchor));
         from = to;
         anchored.push(Segment {
             end,
@@ -200,7 +205,7 @@ mod tests {
         let schedule = [segment(1, 3), segment(2, 1), segment(1, 5)]
             .into_iter()
             .collect();
-        let anchored = anchored(&schedule, &steps);
+        let anchored = anchored(&schedule, 0, &steps);
         let ends = anchored.segments().iter().map(|segment| {
             let end = segment.end.as_ref();
             end.map(|end| (end.place.0, end.visits))

@@ -3,6 +3,7 @@
 use crate::atlas::Atlas;
 use crate::bug_file::{Bug, ControlMode, Invocation, Oracle};
 use crate::error::ExploreError;
+use crate::image::Image;
 use crate::ran::Ran;
 use crate::server::{Server, Voice};
 use crate::target::Target;
@@ -38,6 +39,8 @@ pub struct Subject {
     pub models: Vec<Arc<Program>>,
     /// How long the program may take to its fork point.
     pub patience: Duration,
+    /// What runs begin from, if that is not the start of the program.
+    pub image: Option<Arc<Image>>,
 }
 
 /// Bounds that suit most programs.
@@ -62,6 +65,7 @@ impl Subject {
             backend: Backend::Fibers,
             models: Vec::new(),
             patience: DEFAULT_PATIENCE,
+            image: None,
         }
     }
 
@@ -153,6 +157,11 @@ impl Subject {
             probes: Probes::default(),
             watch: None,
             checkpoints: Checkpoints::Never,
+            image_at: None,
+            from: self
+                .image
+                .as_ref()
+                .map_or_else(String::new, |image| image.path()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::system;
 use alloc::vec::Vec;
+use bohr_event::abi;
 use bohr_event::control::{Reply, Request, frame, frame_length, message};
 
 /// A connected socket, at a descriptor that programs do not expect.
@@ -9,7 +10,7 @@ use bohr_event::control::{Reply, Request, frame, frame_length, message};
 pub struct Channel(i32);
 
 /// Descriptors of the runtime's own begin here.
-pub const LOWEST_DESCRIPTOR: usize = 900;
+pub const LOWEST_DESCRIPTOR: usize = abi::LOWEST_DESCRIPTOR as usize;
 
 impl Channel {
     /// Connects to the explorer that listens under this abstract name.

@@ -59,6 +59,8 @@ pub struct Engine {
     filled: Cell<u64>,
     /// Events executed before that.
     settled: Cell<u64>,
+    /// Of those, the ones before the moment of the image that this run began from.
+    begun: Cell<u64>,
     /// Of those, the ones of a thread that was alone.
     settled_alone: Cell<u64>,
     /// The reserve is for accesses only.
@@ -104,6 +106,7 @@ pub static ENGINE: CarrierOnly<Engine> = CarrierOnly::new(Engine {
     recorded: Cell::new(0),
     filled: Cell::new(0),
     settled: Cell::new(0),
+    begun: Cell::new(0),
     accesses_only: Cell::new(false),
     granted_at: Cell::new(None),
     settled_alone: Cell::new(0),
@@ -283,6 +286,30 @@ impl Engine {
         self.settled.get() + self.filled.get() - GRANT.get() - self.recorded.get()
     }
 
+    /// How many of them lie before the moment of the image that the run began from.
+    pub fn begun(&self) -> u64 {
+        self.begun.get()
+    }
+
+    /// Events executed that a trace has.
+    pub fn traced_events(&self) -> u64 {
+        self.events() - self.begun.get()
+    }
+
+    /// In a process that was made from an image: runs begin here.
+    pub fn begin_again(&self) {
+        self.settle();
+        self.begun.set(self.settled.get());
+    }
+
+    /// Takes back what leave there is, so that somebody else can decide from here on.
+    pub fn take_back_leave(&self) {
+        self.settle();
+        self.reserve.set(0);
+        self.accesses_only.set(false);
+        self.granted_at.set(None);
+    }
+
     /// An access of a run that is traced: whether the running thread had leave for it
     /// that spares everything but writing it down.
     #[inline]
@@ -292,7 +319,7 @@ impl Engine {
         };
         self.recorded.set(left);
         LAST_PLACE.set(u64::from(site));
-        probe::look(self.events() - 1);
+        probe::look(self.traced_events() - 1);
         TRACER.step(self.last_ran.get(), operation);
         true
     }
@@ -412,7 +439,7 @@ impl Engine {
         LAST_PLACE.set(0);
         self.last.set(Some(operation));
         if self.tracing.get() {
-            probe::look(self.events() - 1);
+            probe::look(self.traced_events() - 1);
             TRACER.step(self.last_ran.get(), operation);
         }
         self.note_idleness(&operation);

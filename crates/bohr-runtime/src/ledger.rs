@@ -30,6 +30,7 @@ struct Figures {
     finished: AtomicBool,
     threads: AtomicU32,
     events: AtomicU64,
+    begun: AtomicU64,
     switches: AtomicU64,
     hash: AtomicU64,
     length: AtomicU64,
@@ -55,6 +56,8 @@ pub struct Summary {
     pub threads: u32,
     /// Events executed.
     pub events: u64,
+    /// Those before the moment of the image that the run began from.
+    pub begun: u64,
     /// Changes of the running thread.
     pub switches: u64,
     /// Hash of the schedule.
@@ -230,6 +233,7 @@ impl Ledger {
         }
         figures.threads.store(summary.threads, Ordering::Relaxed);
         figures.events.store(summary.events, Ordering::Relaxed);
+        figures.begun.store(summary.begun, Ordering::Relaxed);
         figures.switches.store(summary.switches, Ordering::Relaxed);
         figures.hash.store(summary.hash, Ordering::Relaxed);
         figures.length.store(length, Ordering::Relaxed);
@@ -253,6 +257,7 @@ impl Ledger {
         let summary = Summary {
             threads: figures.threads.load(Ordering::Relaxed),
             events: figures.events.load(Ordering::Relaxed),
+            begun: figures.begun.load(Ordering::Relaxed),
             switches: figures.switches.load(Ordering::Relaxed),
             hash: figures.hash.load(Ordering::Relaxed),
         };

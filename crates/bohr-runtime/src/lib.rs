@@ -41,6 +41,7 @@ mod grant;
 mod heap;
 mod hold;
 mod hooks;
+mod image;
 mod interpose;
 mod layout;
 mod ledger;

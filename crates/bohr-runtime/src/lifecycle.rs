@@ -174,6 +174,11 @@ extern "C" fn main_finished(_: usize, _: bool) -> ! {
     threads::finished(ENGINE.current())
 }
 
+/// Whoever stands where the template serves, while it is not running.
+pub fn main_fiber() -> Option<&'static Fiber> {
+    STARTUP.fiber.get()
+}
+
 /// In a run: the main thread takes its place in the table.
 pub fn add_main_thread() {
     let thread: &'static Thread = ENGINE.add(ThreadPath::MAIN, 0);

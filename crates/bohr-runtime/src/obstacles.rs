@@ -5,7 +5,7 @@
 
 use crate::{
     addresses, carrier::CarrierOnly, channel::LOWEST_DESCRIPTOR, control, descriptors::status,
-    footprint, notices, outpost, system,
+    footprint, image, notices, outpost, system,
 };
 use bohr_event::control::{Notice, Obstacle};
 use core::cell::Cell;
@@ -131,7 +131,8 @@ pub fn note_beginning() {
 /// A system call is about to be made. Of the serial part all are seen, but those
 /// of interposed functions, which leave open descriptors or a notice.
 pub fn note_call(number: i64, arguments: [usize; 6]) {
-    if !outpost::is_hoped_for() || BEGINNING.noted.get().is_some() {
+    let matters = outpost::is_hoped_for() || image::is_hoped_for();
+    if !matters || BEGINNING.noted.get().is_some() {
         return;
     }
     let harmless = HARMLESS.contains(&number) || is_harmless(number, arguments);

@@ -141,7 +141,7 @@ fn give_up(candidate: Candidate) {
 
 /// Serves the job that brought the process here and those after it that lead
 /// here.
-fn stand(candidate: &Candidate, point: ForkPoint) {
+pub fn stand(candidate: &Candidate, point: ForkPoint) {
     let Candidate {
         task: own,
         channel,

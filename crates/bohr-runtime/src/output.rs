@@ -127,6 +127,32 @@ pub fn prepare(mode: Output) -> Result<(), i32> {
     Ok(())
 }
 
+/// Where the output of runs goes, for a process that loses its memory.
+#[derive(Clone, Copy)]
+pub struct Outputs {
+    mode: Output,
+    capture: i32,
+    sink: i32,
+}
+
+/// Before the memory of this process becomes that of an image.
+pub fn hand_over() -> Outputs {
+    Outputs {
+        mode: DESCRIPTORS.mode.get(),
+        capture: DESCRIPTORS.capture.get(),
+        sink: DESCRIPTORS.sink.get(),
+    }
+}
+
+/// Afterwards.
+pub fn take_over(outputs: Outputs) {
+    DESCRIPTORS.mode.set(outputs.mode);
+    DESCRIPTORS.capture.set(outputs.capture);
+    DESCRIPTORS.sink.set(outputs.sink);
+    DESCRIPTORS.kept.set(0);
+    DESCRIPTORS.written.set(0);
+}
+
 /// In a run: puts standard output and standard error where they belong.
 pub fn redirect() {
     let target = match DESCRIPTORS.mode.get() {

@@ -17,6 +17,8 @@ pub const IS_WATCHED: u64 = 1;
 /// Category of pages that are still those of a file. Of private memory, a page that was
 /// written to is none: the write has made a copy.
 pub const IS_OF_FILE: u64 = 1 << 2;
+/// Category of pages that have never been written to.
+const IS_ZERO: u64 = 1 << 5;
 /// Categories of pages with content: holes are not meant.
 pub const IS_THERE: u64 = 1 << 3 | 1 << 4; // present, or swapped out
 
@@ -97,5 +99,15 @@ impl PageMap {
             start = arguments.walk_end as usize;
         }
         Some(())
+    }
+
+    /// The same for pages whose content is this process's own.
+    pub fn scan_own(
+        self,
+        found: &mut [PageRegion; REGIONS],
+        range: Range<usize>,
+        take: impl FnMut(Range<usize>),
+    ) -> Option<()> {
+        self.scan(found, range, 0, [0, IS_OF_FILE | IS_ZERO], take)
     }
 }

@@ -3,9 +3,9 @@
 //! The template parks them before it clones runs, since a clone of a parked
 //! thread's memory is cheaper than a new thread in every run.
 
-use crate::{addresses, carrier::CarrierOnly, dispatch, heap, real::real};
+use crate::{addresses, carrier::CarrierOnly, dispatch, engine::ENGINE, heap, real::real, system};
 use alloc::vec::Vec;
-use bohr_fiber::{CreateThread, FiberError, ParkedThread, StackRegion};
+use bohr_fiber::{CreateThread, Fiber, FiberError, ParkedThread, StackRegion};
 use core::{
     cell::{Cell, RefCell},
     ffi::c_void,
@@ -66,6 +66,33 @@ impl Pool {
             _ => &self.large,
         };
         shelf.free.borrow_mut().push(parked);
+    }
+}
+
+impl Pool {
+    /// In a process that was made from an image: nobody can get into the gaps below
+    /// stacks, as far as the kernel can forbid single pages.
+    pub fn forbid_gaps(&self) {
+        const FORBID: usize = 102; // MADV_GUARD_INSTALL
+        let forbid = |region: &StackRegion| {
+            let gap = addresses::STACK_GAP;
+            let arguments = [region.start() - gap, gap, FORBID, 0, 0, 0];
+            // SAFETY: nothing lies there. Where it is unmapped, or the kernel is too old,
+            // nothing changes.
+            unsafe { system::call(libc::SYS_madvise, arguments) };
+        };
+        for shelf in [&self.usual, &self.large] {
+            let free = shelf.free.borrow();
+            free.iter().for_each(|parked| forbid(parked.region()));
+        }
+        for thread in ENGINE.threads() {
+            // SAFETY: null, or the fiber of a thread that has not been joined.
+            let fiber = unsafe { thread.fiber.get().as_ref() };
+            let parked = fiber.and_then(Fiber::parked);
+            parked
+                .into_iter()
+                .for_each(|parked| forbid(parked.region()));
+        }
     }
 }
 

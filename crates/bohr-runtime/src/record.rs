@@ -145,6 +145,27 @@ impl Record {
         }
     }
 
+    /// The same in the middle of a run, after so many events, of which the last were this
+    /// thread's.
+    pub fn so_far(&self, paths: &[ThreadPath], thread: ThreadIndex, events: u64) -> Recorded {
+        let mut recorded = self.recorded(paths);
+        let open = events - self.segment_start.get();
+        if open > 0 {
+            recorded.schedule.push(Segment {
+                thread: paths[thread.position()].clone(),
+                events: open,
+                end: None,
+            });
+        }
+        recorded
+    }
+
+    /// How many questions a thread has asked.
+    pub fn asked(&self, thread: ThreadIndex) -> u32 {
+        let questions = self.questions.borrow();
+        questions.get(thread.position()).copied().unwrap_or(0)
+    }
+
     /// Everything kept, in the words of the vocabulary.
     pub fn recorded(&self, paths: &[ThreadPath]) -> Recorded {
         let mut schedule = Schedule::default();

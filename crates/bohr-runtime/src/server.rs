@@ -3,7 +3,7 @@
 
 use crate::{
     channel::Channel,
-    child, footprint,
+    child, footprint, image,
     ledger::{Ledger, Summary},
     offspring::{self, End, TICK},
     outpost::{self, Candidate},
@@ -168,6 +168,12 @@ impl Server {
         ledger.undone()
     }
 
+    /// In a clone: goes on from the image that the job names. Returns only if that is
+    /// not possible, with the reason.
+    pub fn begin_from_image(&self, task: &Task) -> String {
+        image::begin_from(task, self.channel, self.ledger, self.depth)
+    }
+
     /// What a clone needs to become a template itself.
     pub fn candidate(&self, task: &'static Task) -> Candidate {
         Candidate {
@@ -316,6 +322,7 @@ fn told(seed: u64, outcome: Outcome, summary: Summary) -> RunReport {
         seed,
         outcome,
         events: summary.events,
+        begun: summary.begun,
         switches: summary.switches,
         threads: summary.threads,
         hash: summary.hash,

@@ -1,7 +1,7 @@
 //! A job with its plan unpacked, and which jobs can begin where another one has
 //! brought a process.
 
-use crate::trace;
+use crate::{image, trace};
 use alloc::{
     boxed::Box,
     format,
@@ -30,6 +30,7 @@ impl Task {
         let Some(plan) = Plan::from_bytes(&job.plan) else {
             return Err("the plan is not one of this version's".to_string());
         };
+        let plan = image::behind(plan)?;
         let store = match job.trace {
             Detailing::Never => None,
             Detailing::Failing | Detailing::Always => Some(
@@ -66,7 +67,7 @@ impl Task {
     pub fn leads_to(&self, other: &Task, point: ForkPoint) -> bool {
         let same_way = match point {
             ForkPoint::Turn(turn) => self.plan.agrees(&other.plan, Position(turn)),
-            ForkPoint::FirstQuestion | ForkPoint::Main(_) => true,
+            ForkPoint::FirstQuestion | ForkPoint::Main(_) | ForkPoint::Image => true,
         };
         same_way && fits(&shape(&self.job), &other.job)
     }

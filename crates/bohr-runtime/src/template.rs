@@ -23,7 +23,7 @@ use alloc::{
     format,
     string::{String, ToString},
 };
-use bohr_event::control::{Detailing, ForkPoint, Job, Obstacle, Ready, Reply, Request};
+use bohr_event::control::{Detailing, ForkPoint, Job, Obstacle, Outcome, Ready, Reply, Request};
 
 /// Threads parked before the first run.
 const FIRST_PARKED: usize = 4;
@@ -70,6 +70,9 @@ pub fn serve(channel: Channel) {
     }
 }
 
+/// How a process ends that has told what there is to tell.
+const GOOD: Outcome = Outcome::Exited { code: 0 };
+
 /// The process at `main`.
 struct Template {
     server: Server,
@@ -81,6 +84,9 @@ struct Template {
 
 impl Template {
     fn take(&mut self, job: Box<Job>) -> Next {
+        if !job.from.is_empty() {
+            return self.take_from_image(job);
+        }
         let shares = self.shares(&job);
         let task = match prepare(&job).and_then(|()| Task::new(job)) {
             Ok(task) => task,
@@ -103,6 +109,44 @@ impl Template {
             task.forget();
         }
         next
+    }
+
+    /// Has a clone go on from an image. It does the job and those after it that can
+    /// begin there, too.
+    fn take_from_image(&mut self, job: Box<Job>) -> Next {
+        let task = match prepare(&job).and_then(|()| Task::new(job)) {
+            Ok(task) => task,
+            Err(reason) => {
+                self.server.refuse(reason);
+                return Next::Job(None);
+            }
+        };
+        self.server.clear(task);
+        let second = match system::clone_dependant() {
+            Ok(0) => {
+                let reason = self.server.begin_from_image(task);
+                self.server.refuse(reason);
+                system::exit(0);
+            }
+            Ok(second) => second,
+            Err(error) => {
+                self.server
+                    .refuse(format!("no process for an image: error {error}"));
+                return Next::Job(None);
+            }
+        };
+        let request = match self.server.attend(second, task, 0) {
+            Attended::Stood(request) => request,
+            Attended::Ran(report) if report.outcome != GOOD => {
+                let reason = "the kernel refuses to make the memory that is in the image";
+                self.server.refuse(reason.to_string());
+                None
+            }
+            // It has told why not.
+            Attended::Rested | Attended::Ran(_) => None,
+        };
+        task.forget();
+        Next::Job(request)
     }
 
     /// Whether a second template is worth it for this job, and possible.

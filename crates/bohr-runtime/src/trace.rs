@@ -74,6 +74,13 @@ impl Tracer {
         }
     }
 
+    /// Where there are threads when the trace begins.
+    pub fn name_threads(&self) {
+        for thread in ENGINE.threads() {
+            self.name_thread(thread.index, &thread.path);
+        }
+    }
+
     /// Writes an event that happens as soon as this returns.
     #[inline]
     pub fn step(&self, thread: ThreadIndex, operation: Operation) {

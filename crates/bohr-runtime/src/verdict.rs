@@ -170,7 +170,7 @@ fn summary(outcome: &Outcome) -> Summary {
     let events = ENGINE.events();
     RECORD.finish(ENGINE.last_ran(), events);
     TRACER.finish(
-        events,
+        ENGINE.traced_events(),
         match outcome {
             Outcome::Failed(failure) => Some(failure.address),
             _ => None,
@@ -179,6 +179,7 @@ fn summary(outcome: &Outcome) -> Summary {
     Summary {
         threads: ENGINE.program_threads(),
         events,
+        begun: ENGINE.begun(),
         switches: RECORD.switches(),
         hash: RECORD.hash(),
     }

@@ -53,6 +53,20 @@ pub fn begin(watch: Option<&Watch>) {
     });
 }
 
+/// The same in a run that begins from an image. A thread that was watched on the same
+/// way up to there is on it.
+pub fn begin_from_image(watch: Option<&Watch>) {
+    let known = WATCHING.wanted.borrow().clone();
+    let same = known.zip(watch).is_some_and(|(known, watch)| {
+        let hold = watch.hold;
+        Watch { hold, ..known } == *watch
+    });
+    match same && WATCHING.watched.get().arrival.is_none() {
+        true => *WATCHING.wanted.borrow_mut() = watch.cloned(),
+        false => begin(watch),
+    }
+}
+
 /// The running thread passes a point.
 #[inline(never)]
 pub fn pass(point: u32, frame: u64) {
@@ -77,7 +91,7 @@ pub fn pass(point: u32, frame: u64) {
         arrival,
         steps: u32::try_from(walk.taken()).unwrap_or(u32::MAX),
         last,
-        events: ENGINE.events(),
+        events: ENGINE.traced_events(),
     });
     if arrival.is_some() && watch.hold {
         let registers = Registers::here();

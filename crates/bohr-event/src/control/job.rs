@@ -52,6 +52,11 @@ pub struct Job {
     /// For a search, whose next plans will begin like this one: where a run stays
     /// as a template for itself and for those.
     pub checkpoints: Checkpoints,
+    /// After so many events the run stops, for an image of it to be taken.
+    pub image_at: Option<u64>,
+    /// The unpacked image that the runs begin from, by a path that the target can open
+    /// now; empty if they begin where the program does.
+    pub from: String,
 }
 
 /// Where along its plan a run becomes a template.

@@ -14,6 +14,8 @@ pub enum ForkPoint {
     FirstQuestion,
     /// This many turns of the plan, which the plans of earlier jobs prescribed, too.
     Turn(u32),
+    /// The moment that an image was taken at.
+    Image,
 }
 
 /// Why the serial part of a program has to be executed in every run.

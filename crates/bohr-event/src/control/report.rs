@@ -37,6 +37,9 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Events executed.
     pub events: u64,
+    /// How many of them lie before the moment of the image that it began from; the
+    /// trace begins behind them.
+    pub begun: u64,
     /// Changes of the running thread.
     pub switches: u64,
     /// Threads that existed in the run, the main thread included.

@@ -32,19 +32,37 @@ pub(super) struct Choice {
     pub event: usize,
 }
 
+/// Where the strategy is asked first: behind the creation of the second thread, or at
+/// once where there are several from the beginning, as there are behind a checkpoint.
+fn first_asked(passing: Passing<'_>) -> Option<usize> {
+    let mut begun = BTreeSet::from([ThreadIndex::MAIN]);
+    let is_queue = |thread: ThreadIndex| {
+        let path = passing.threads.get(thread.position());
+        path.is_some_and(|path| path.buffer_of().is_some())
+    };
+    for step in passing.steps {
+        if step.operation.kind == EventKind::Start {
+            begun.insert(step.thread);
+        } else if !begun.contains(&step.thread) && !is_queue(step.thread) {
+            return Some(0);
+        }
+    }
+    let is_fork = |step: &Step| step.operation.kind == EventKind::Fork;
+    Some(passing.steps.iter().position(is_fork)? + 1)
+}
+
 impl Search {
     /// The candidates in the order of the run.
     pub(super) fn candidates(&self, passing: Passing<'_>) -> Vec<Candidate> {
-        let is_fork = |step: &Step| step.operation.kind == EventKind::Fork;
-        let Some(second) = passing.steps.iter().position(is_fork) else {
+        let Some(first) = first_asked(passing) else {
             return Vec::new();
         };
         let mut passed: BTreeMap<ThreadIndex, (u64, u64)> = BTreeMap::new();
         let mut candidates = Vec::new();
-        let written = Written::of(&passing.steps[second..]);
+        let written = Written::of(&passing.steps[first..]);
         let mut turn: u32 = 0;
         // Before there is a second thread nobody can give way.
-        for (event, step) in passing.steps.iter().enumerate().skip(second + 1) {
+        for (event, step) in passing.steps.iter().enumerate().skip(first) {
             let (number, accesses) = passed.entry(step.thread).or_default();
             let is_access = step.operation.kind.is_access();
             let before = Candidate {

@@ -150,7 +150,7 @@ impl Record {
         match finished.point {
             Some(ForkPoint::Main(obstacle)) => self.obstacle = self.obstacle.or(obstacle),
             Some(ForkPoint::Turn(_)) => self.resumed += finished.hashes.len() as u64,
-            Some(ForkPoint::FirstQuestion) | None => {}
+            Some(ForkPoint::FirstQuestion | ForkPoint::Image) | None => {}
         }
         for hash in finished.hashes {
             self.distinct.insert(hash);

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::{
     baton, buffers,
     grant::{CALL_SITE, GRANT},
-    outpost,
+    image, outpost,
     record::{MOST_SEGMENTS, RECORD},
     signals::{self, Handled},
     spin::Sample,
@@ -117,7 +117,8 @@ impl Engine {
         let room = self.room().max(1);
         // The fast path stops before an event that is to be looked at.
         let distance = Sample::distance(self.settled.get() - self.switched_at.get())
-            .min(self.recurrence.distance(self.settled.get()));
+            .min(self.recurrence.distance(self.settled.get()))
+            .min(image::distance(self.settled.get()).max(1));
         let amount = self.reserve.get().min(room).min(distance.max(1));
         self.reserve.set(self.reserve.get() - amount);
         self.filled.set(amount);
@@ -149,6 +150,7 @@ impl Engine {
     pub(super) fn check_limit(&self) {
         if GRANT.get() == 0 {
             self.settle();
+            image::come_by(self.settled.get());
             self.check_room();
         }
     }

@@ -175,6 +175,8 @@ pub fn job(plan: &Plan, runs: u64) -> Job {
         probes: Probes::default(),
         watch: None,
         checkpoints: Checkpoints::Never,
+        image_at: None,
+        from: String::new(),
     }
 }
 
