@@ -3,6 +3,7 @@
 
 pub mod breakpoints;
 mod bug;
+pub mod checkpoint;
 pub mod input;
 pub mod libraries;
 mod mode;
@@ -16,6 +17,7 @@ mod text;
 
 pub use bohr_explore::signature_tag;
 pub use bug::{BugArgs, load_bug, same_build, subject_of_bug};
+pub use checkpoint::FromArgs;
 pub use omission::OmissionArgs;
 pub use progress::{bar, budget_bar, counter, show_hunt, stages};
 pub use races::{describe_lock_cycles, describe_races, describe_unwatched};

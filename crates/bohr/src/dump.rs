@@ -1,6 +1,7 @@
 //! `bohr core`: what a core file tells of a failure that nobody has recorded.
 
 mod anonymising;
+mod checkpoint;
 mod comparing;
 mod files;
 mod likeness;
@@ -9,7 +10,7 @@ mod reproduce;
 mod taking;
 mod text;
 
-use crate::control::{duration, memory_model};
+use crate::control::{at_least_one, duration, memory_model};
 use crate::outcome::{Failure, Outcome};
 use bohr_dump::{Dump, Loaded, loaded, unpack};
 use bohr_event::{Diagnosis, Fault, MemoryModel};
@@ -37,6 +38,8 @@ Examples:
   bohr core core.1234 --program build/server -o server.bohr -- --port 0
   bohr core --at 'sum.c:42 if total != 200' --program build/sum -o sum.bohr -- 200
   bohr core --at 'src/bank.rs:9 if left < 0' --program target/release/bank -o bank.bohr
+  bohr core core.1234 --program build/server --checkpoint-at 5000000 --checkpoint warm.image
+  bohr core core.1234 --program build/server --from warm.image -o server.bohr
   bohr hunt --like core.1234 -- build/server --port 0
   coredumpctl dump server -o server.core && bohr core server.core
 
@@ -101,6 +104,25 @@ pub struct Args {
     /// store buffers).
     #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory_model())]
     model: MemoryModel,
+    /// For programs that take long before they do what is of interest: stop the good run
+    /// after so many events, and keep it as it is then in the file of --checkpoint. It is
+    /// watched on its way to the failure up to there.
+    #[arg(long, value_name = "EVENTS", requires_all = ["checkpoint", "program"], conflicts_with_all = ["output", "against", "from"], value_parser = at_least_one::<u64>)]
+    checkpoint_at: Option<u64>,
+    /// The file for --checkpoint-at. It holds all memory of the program.
+    #[arg(long, value_name = "FILE", requires = "checkpoint_at")]
+    checkpoint: Option<PathBuf>,
+    /// Begin the good run, and all runs of the search, at the moment that this checkpoint
+    /// was taken at by --checkpoint-at. The program's arguments and input are those of
+    /// the checkpoint. What is found is run once from the start of the program, so that
+    /// the bug file does without it.
+    #[arg(
+        long,
+        value_name = "CHECKPOINT",
+        requires = "output",
+        conflicts_with = "at"
+    )]
+    from: Option<PathBuf>,
     /// Give the search up after this time, as in 25s or 10m; the native runs of --at, too.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     time: Duration,
@@ -114,7 +136,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// The program's arguments.
-    #[arg(last = true, value_name = "ARGS", requires = "output")]
+    #[arg(last = true, value_name = "ARGS", requires = "program")]
     arguments: Vec<OsString>,
 }
 
@@ -163,6 +185,9 @@ pub fn run(args: &Args) -> Outcome {
     if let (Some(output), Some(program)) = (&args.output, program) {
         return reproduced(args, core, output, program, None);
     }
+    if let (Some(at), Some(path), Some(program)) = (args.checkpoint_at, &args.checkpoint, program) {
+        return checkpoint::take_one(&request(args, core, path, program), at, args.json);
+    }
     match &args.against {
         Some(other) => {
             let comparison = comparing::compare(core, other, program)?;
@@ -181,14 +206,13 @@ fn as_file(path: &Path) -> PathBuf {
     }
 }
 
-fn reproduced(
-    args: &Args,
-    core: &Path,
-    output: &Path,
-    program: &Path,
-    taken: Option<taking::Taken>,
-) -> Outcome {
-    let mut told = reproduce::reproduce(&reproduce::Request {
+fn request<'a>(
+    args: &'a Args,
+    core: &'a Path,
+    output: &'a Path,
+    program: &'a Path,
+) -> reproduce::Request<'a> {
+    reproduce::Request {
         core,
         program,
         arguments: &args.arguments,
@@ -199,8 +223,19 @@ fn reproduced(
         preemptions: args.preemptions,
         model: args.model,
         time: args.time,
+        from: args.from.as_deref(),
         output,
-    })?;
+    }
+}
+
+fn reproduced(
+    args: &Args,
+    core: &Path,
+    output: &Path,
+    program: &Path,
+    taken: Option<taking::Taken>,
+) -> Outcome {
+    let mut told = reproduce::reproduce(&request(args, core, output, program))?;
     told.taken = taken;
     if let Some(path) = &args.html {
         let page = reproduce::page(&told).as_html();

@@ -3,9 +3,9 @@
 mod merge;
 
 use crate::control::{
-    ProgramArgs, ScheduleArgs, at_least_one, budget_bar, describe_bug, describe_lock_cycles,
-    describe_races, describe_unwatched, duration, interruption, libraries, note_missing_lines,
-    show_hunt, signature_tag,
+    FromArgs, ProgramArgs, ScheduleArgs, at_least_one, budget_bar, describe_bug,
+    describe_lock_cycles, describe_races, describe_unwatched, duration, interruption, libraries,
+    note_missing_lines, show_hunt, signature_tag,
 };
 use crate::dump;
 use crate::outcome::{EXIT_INTERRUPTED, Failure, Outcome};
@@ -30,6 +30,7 @@ Examples:
   bohr hunt --time 10m --strategy pct:3 -- ./server
   bohr hunt --runs 5000 --keep-going --json -- ./server > bugs.json
   bohr hunt --like core.1234 -- ./server   the failure that left this core
+  bohr hunt --from warm.image -- ./server  from a moment of `bohr run --checkpoint`
   bohr hunt --check-output 'sort -c' -- ./parallel-sort
   bohr hunt --shard 2/4 --json -- ./server > 2.json     on the second of four machines
   bohr hunt --merge 1.json 2.json 3.json 4.json         and their results together";
@@ -74,6 +75,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    from: FromArgs,
+    #[command(flatten)]
     program: Option<ProgramArgs>,
 }
 
@@ -84,7 +87,7 @@ pub fn run(args: &Args) -> Outcome {
     let interrupted = interruption();
     let output = output(args, program);
     check_place(&output).map_err(|source| unusable(&output, source))?;
-    let subject = program.subject()?;
+    let subject = args.from.subject(program)?;
     let mut plan = plan(args);
     if let Some(core) = &args.like {
         let wanted = dump::likeness(core, &program.path()?)?;

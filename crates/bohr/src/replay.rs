@@ -3,8 +3,8 @@
 mod gdb;
 
 use crate::control::{
-    at_least_one, bar, describe_bug, describe_lock_cycles, describe_races, interruption, load_bug,
-    same_build, signature_tag, subject_of_bug,
+    FromArgs, at_least_one, bar, describe_bug, describe_lock_cycles, describe_races, interruption,
+    load_bug, same_build, signature_tag, subject_of_bug,
 };
 use crate::outcome::Outcome;
 use bohr_event::control::Backend;
@@ -33,6 +33,7 @@ Examples:
   bohr replay server.bohr --times 1000 --json
   bohr replay server.bohr --times 20 --fresh --backend threads
   bohr replay server.bohr --gdb
+  bohr replay server.bohr --from warm.image
   bohr replay server.bohr --adapt --program ./server-of-today")]
 pub struct Args {
     /// A bug file, as `bohr hunt` writes it.
@@ -64,6 +65,8 @@ pub struct Args {
     /// ends, and on every machine that has the same libraries.
     #[arg(long, conflicts_with_all = ["adapt", "gdb"])]
     hash_events: bool,
+    #[command(flatten)]
+    from: FromArgs,
     /// Print one JSON object on standard output.
     #[arg(long)]
     json: bool,
@@ -71,7 +74,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Outcome {
     let bug = load_bug(&args.bug)?;
-    let mut subject = subject_of_bug(&bug, args.program.as_deref())?;
+    let subject = subject_of_bug(&bug, args.program.as_deref())?;
+    let mut subject = args.from.of(subject)?;
     subject.backend = match args.backend {
         BackendArg::Fiber => Backend::Fibers,
         BackendArg::Threads => Backend::Threads,

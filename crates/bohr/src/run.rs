@@ -1,11 +1,12 @@
 //! `bohr run`: one run under control, or natively with breakpoints.
 
+mod checkpoint;
 mod native;
 
 use crate::control::breakpoints::{self, Finder};
 use crate::control::{
-    OmissionArgs, ProgramArgs, ScheduleArgs, describe_lock_cycles, describe_races,
-    describe_unwatched, describe_verdict, interruption, libraries, signature_tag,
+    FromArgs, OmissionArgs, ProgramArgs, ScheduleArgs, at_least_one, describe_lock_cycles,
+    describe_races, describe_unwatched, describe_verdict, interruption, libraries, signature_tag,
 };
 use crate::outcome::Outcome;
 use crate::trace;
@@ -29,6 +30,8 @@ Examples:
   bohr run --without-thread 0:2 --without-iteration 3@0:1=0,4-7 -- ./server --test
   bohr run --strategy slices:500 --trace server.trace -- ./server --test
   bohr run --break 'cache.c:30 -> cache.c:45 if same-object' -- ./cache
+  bohr run --checkpoint-at 5000000 --checkpoint warm.image -- ./server --test
+  bohr run --from warm.image --seed 7 -- ./server
   bohr run --native --break 'cache.c:30 -> cache.c:45 if same-object' -- ./cache
 
 A breakpoint is two places or more: threads that come there wait for each other
@@ -45,6 +48,18 @@ pub struct Args {
     /// Keep every event in this file, for `bohr simplify` or as a record.
     #[arg(long, value_name = "FILE", conflicts_with = "native")]
     trace: Option<PathBuf>,
+    /// Stop after so many events and keep the run as it is then in a file, for other
+    /// runs to begin there: `--from` of `run`, `hunt`, `replay` and `core`. For programs
+    /// that take long before they do what is of interest; without this option a run
+    /// tells how many events it has. The file holds all memory of the program, secrets
+    /// included.
+    #[arg(long, value_name = "EVENTS", requires = "checkpoint", conflicts_with_all = ["native", "trace", "breakpoints"], value_parser = at_least_one::<u64>)]
+    checkpoint_at: Option<u64>,
+    /// The file for `--checkpoint-at`.
+    #[arg(long, value_name = "FILE", requires = "checkpoint_at")]
+    checkpoint: Option<PathBuf>,
+    #[command(flatten)]
+    from: FromArgs,
     /// Real, parallel threads at nearly the speed of the program, controlled
     /// nowhere but at the breakpoints.
     #[arg(long, requires = "breakpoints")]
@@ -64,7 +79,11 @@ pub fn run(args: &Args) -> Outcome {
         return native::run(args);
     }
     let expressions = breakpoints::expressions(&args.breakpoints)?;
-    let subject = args.program.subject()?;
+    args.refuse_at_checkpoint()?;
+    let subject = args.from.subject(&args.program)?;
+    if let (Some(at), Some(path)) = (args.checkpoint_at, &args.checkpoint) {
+        return checkpoint::take_one(args, subject, at, path);
+    }
     let voice = if args.json {
         Voice::Aside
     } else {

@@ -7,6 +7,7 @@ mod break_from_rust;
 mod breakpoints;
 mod build_systems;
 mod cargo_projects;
+mod checkpoints;
 mod command_line;
 mod compilers;
 mod controlled;

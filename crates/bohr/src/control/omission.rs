@@ -93,6 +93,11 @@ impl Diagnosis for OmissionError {
 }
 
 impl OmissionArgs {
+    /// Whether anything is to be left out.
+    pub fn is_any(&self) -> bool {
+        !self.without_thread.is_empty() || !self.without_iteration.is_empty()
+    }
+
     /// What a job leaves out.
     pub fn omissions(&self, subject: &Subject) -> Result<Omissions, OmissionError> {
         if self.without_thread.is_empty() && self.without_iteration.is_empty() {

@@ -15,10 +15,10 @@ pub use text::text;
 pub use told::{CriticalVariable, Reproduced};
 
 use super::comparing::compare_states;
-use super::{likeness, opened, read, report::Report};
+use super::{checkpoint, likeness, opened, read, report::Report};
 use crate::control::{Accesses, environment, interruption, model, target};
 use crate::outcome::Failure;
-use aligned::{Aligned, align};
+use aligned::{Aligned, align, better};
 use bohr_build::{Cache, Profile};
 use bohr_dump::loaded;
 use bohr_dump::position::{Positions, blocks, thread};
@@ -26,7 +26,7 @@ use bohr_dump::variables::{Information, Sections};
 use bohr_dump::{Dump, Loaded, Stacks};
 use bohr_event::control::{Limits, Watch};
 use bohr_event::{Diagnosis, Fault, MemoryModel, ThreadPath};
-use bohr_explore::bug_file::{self, Invocation};
+use bohr_explore::bug_file::{self, Bug, Invocation};
 use bohr_explore::guided::{Critical, Places, Ranked, Search, Try};
 use bohr_explore::hunt::{Budget, Hunt, HuntResult, Shard, hunt};
 use bohr_explore::likeness::{Ending, Likeness};
@@ -38,6 +38,7 @@ use clap::ValueEnum;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// By what the search is guided.
@@ -93,7 +94,9 @@ pub struct Request<'a> {
     pub model: MemoryModel,
     /// How long to search.
     pub time: Duration,
-    /// Where the bug goes.
+    /// The checkpoint that runs begin at.
+    pub from: Option<&'a Path>,
+    /// Where the bug goes, or the checkpoint.
     pub output: &'a Path,
 }
 
@@ -173,9 +176,30 @@ const GOOD_RUN: Limits = Limits {
     milliseconds: 300_000,
 };
 
-/// See the module.
-pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
-    let begun = Instant::now();
+/// What is known before the first run.
+pub struct Prepared {
+    program: Arc<Program>,
+    /// The program with hooks at every block.
+    executable: PathBuf,
+    failed: Failed,
+    invocation: Invocation,
+    /// How good runs are made that are watched.
+    pub watched: Subject,
+    /// The thread that is watched, and its way.
+    pub watch: Watch,
+    search: Search,
+}
+
+impl Prepared {
+    /// How the good run is made in which the thread comes further.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        let search = better(&self.watched, self.watch.clone(), self.search.clone())?;
+        Ok(search.first())
+    }
+}
+
+/// Reads the core and works out the way to its failure.
+pub fn prepare(request: &Request<'_>) -> Result<Prepared, Failure> {
     let cache = Cache::open()?.interrupted_by(interruption());
     let profile = cache.profile(request.program, Profile::Alignment)?;
     let program = model::load(&profile.model)?;
@@ -184,8 +208,6 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
         Some(request.program),
         |dump, objects, files| failed(request, &program, dump, objects, files.missing()),
     )??;
-    let mut told = Reproduced::of(&failed, &program);
-    told.seconds_read = begun.elapsed().as_secs_f64();
     eprintln!(
         "bohr: looks for {} in thread {}",
         failed.likeness, failed.thread
@@ -200,6 +222,9 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
     watched.models = vec![program.clone()];
     watched.policy.model = request.model;
     watched.limits = GOOD_RUN;
+    if let Some(path) = request.from {
+        watched = checkpoint::from_file(watched, path)?;
+    }
     let search = Search {
         preemptions: request.preemptions,
         accesses: request.points == Points::Accesses,
@@ -211,9 +236,36 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
         route: way(request, &program, &failed)?,
         hold: false,
     };
+    Ok(Prepared {
+        program,
+        executable: profile.executable,
+        failed,
+        invocation: watched.invocation.clone(),
+        watched,
+        watch,
+        search,
+    })
+}
+
+/// See the module.
+pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
+    let begun = Instant::now();
+    let prepared = prepare(request)?;
+    let Prepared {
+        program,
+        executable,
+        failed,
+        invocation,
+        watched,
+        watch,
+        search,
+    } = prepared;
+    let mut told = Reproduced::of(&failed, &program);
+    told.seconds_read = begun.elapsed().as_secs_f64();
     let aligned = align(&watched, watch, &failed, search)?;
     told.align(&aligned);
-    let mut critical = differences(request, &profile.executable, &aligned, &failed, &mut told)?;
+    hint_at_checkpoint(request, &told);
+    let mut critical = differences(request, &executable, &aligned, &failed, &mut told)?;
     if failed.likeness.ending == Ending::Hang {
         told.critical.extend(locks::critical(&aligned));
         critical = told.places();
@@ -237,11 +289,21 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
         milliseconds: GOOD_RUN.milliseconds,
     };
     let searched = Instant::now();
-    let found = try_plans(request, &subject, &failed.likeness, plans(&aligned, tries))?;
+    let plans = plans(&aligned, tries);
+    let found = match &watched.image {
+        None => try_plans(request, &subject, &failed.likeness, plans)?,
+        Some(_) => try_plans(request, &watched, &failed.likeness, plans)?,
+    };
     told.seconds_search = searched.elapsed().as_secs_f64();
     told.tries = found.statistics.runs;
-    if let Some(finding) = found.findings.first() {
-        let bytes = bug_file::write(&finding.bug);
+    let mut bug = found.findings.into_iter().next().map(|finding| finding.bug);
+    if let (Some(found), Some(_)) = (&bug, &watched.image) {
+        subject.limits = watched.limits;
+        bug = from_the_start(request, &subject, &failed.likeness, found)?;
+        told.replayed_from_start = Some(bug.is_some());
+    }
+    if let Some(bug) = bug {
+        let bytes = bug_file::write(&bug);
         let path = request.output.to_path_buf();
         write_whole(&path, &bytes).map_err(|source| ExploreError::File {
             path: path.clone(),
@@ -251,6 +313,18 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
         told.bug_file = Some(path);
     }
     Ok(told)
+}
+
+/// Says what helps where a checkpoint of another making does not lead to the failure.
+fn hint_at_checkpoint(request: &Request<'_>, told: &Reproduced) {
+    if request.from.is_some() && told.alignment == "none" {
+        eprintln!(
+            "bohr: note: from the checkpoint on thread {} is not seen on its way to the failure; if \
+             it was under way there, take one with `bohr core CORE --checkpoint-at EVENTS \
+             --checkpoint FILE`, at an earlier event",
+            told.thread
+        );
+    }
 }
 
 /// The way on which the good run is watched.
@@ -391,6 +465,21 @@ fn differences(
     told.critical = shared.collect();
     told.seconds_diff = begun.elapsed().as_secs_f64();
     Ok(told.places())
+}
+
+/// The bug that a run from a checkpoint has shown, as a run shows it that begins where
+/// the program does. The checkpoint was taken with hooks at every block, so places that
+/// are told as offsets of code are others; the number of events is not.
+fn from_the_start(
+    request: &Request<'_>,
+    subject: &Subject,
+    likeness: &Likeness,
+    found: &Bug,
+) -> Result<Option<Bug>, Failure> {
+    eprintln!("bohr: found; runs it once from the start of the program");
+    let schedule = found.schedule.with_places(|_| None);
+    let again = try_plans(request, subject, likeness, vec![Plan::replay(schedule)])?;
+    Ok(again.findings.into_iter().next().map(|finding| finding.bug))
 }
 
 fn try_plans(

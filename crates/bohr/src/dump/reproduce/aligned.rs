@@ -85,8 +85,13 @@ pub fn align(
     search: Search,
 ) -> Result<Aligned, Failure> {
     let watcher = Watcher { subject, watch };
-    let search = watcher.better(search, &failed.thread)?;
+    let search = watcher.better(search)?;
     watcher.aligned(search, failed)
+}
+
+/// The one of the good runs in which the watched thread comes further.
+pub fn better(subject: &Subject, watch: Watch, search: Search) -> Result<Search, Failure> {
+    Watcher { subject, watch }.better(search)
 }
 
 struct Watcher<'s> {
@@ -110,7 +115,8 @@ impl Watcher<'_> {
     }
 
     /// The search in whose first run the thread comes further.
-    fn better(&self, search: Search, thread: &ThreadPath) -> Result<Search, Failure> {
+    fn better(&self, search: Search) -> Result<Search, Failure> {
+        let thread = &self.watch.thread;
         if *thread == ThreadPath::MAIN {
             return Ok(search);
         }

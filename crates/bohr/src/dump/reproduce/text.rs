@@ -125,6 +125,12 @@ fn not_found(text: &mut String, told: &Reproduced) {
         tries(told),
         told.seconds_search
     );
+    if told.replayed_from_start == Some(false) {
+        text.push_str(
+            "a run from the checkpoint failed like the core, and the same schedule did not from \
+             the start of the program\n",
+        );
+    }
     if !told.ranking.is_empty() {
         text.push_str("nearest accesses to what differs:\n");
     }

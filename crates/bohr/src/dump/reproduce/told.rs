@@ -62,6 +62,9 @@ pub struct Reproduced {
     pub schedules: Vec<Vec<ToldPreemption>>,
     /// Where the bug is.
     pub bug_file: Option<PathBuf>,
+    /// With a checkpoint: whether the failure comes again in a run from the start of the
+    /// program.
+    pub replayed_from_start: Option<bool>,
     /// How the core was taken, if bohr has done so.
     pub taken: Option<Taken>,
 }
@@ -140,6 +143,7 @@ impl Reproduced {
             order: String::new(),
             schedules: Vec::new(),
             bug_file: None,
+            replayed_from_start: None,
             taken: None,
         }
     }
