@@ -227,12 +227,24 @@ impl<'a> Ordered<'a> {
         if wanted.is_none() && view.is_enabled(thread) {
             return Some(thread);
         }
-        let is_buffer = |one: &ThreadIndex| {
-            let address = view.operation(*one).object;
-            let fits = wanted.is_none_or(|store| store.address == address);
-            view.is_buffer(*one) && fits && self.owner(*one) == Some(thread)
+        let is_own = |one: &ThreadIndex| view.is_buffer(*one) && self.owner(*one) == Some(thread);
+        let mut queues = view.enabled.iter().copied().filter(is_own);
+        let Some(wanted) = wanted else {
+            return queues.next();
         };
-        view.enabled.iter().copied().find(is_buffer)
+        // What was left out of the order may wait in front of it.
+        let oldest = |queue: &ThreadIndex| {
+            let address = view.operation(*queue).object;
+            let mut stores = traveller.stores.iter();
+            stores.position(|store| store.address == address)
+        };
+        let is_it = |store: &Waiting| (store.site, store.number) == (wanted.site, wanted.number);
+        let last = traveller.stores.iter().position(is_it);
+        let in_front = queues.filter_map(|queue| Some((oldest(&queue)?, queue)));
+        let due = in_front.filter(|(store, _)| Some(*store) <= last);
+        // It goes itself if it can.
+        let first = due.min_by_key(|(store, _)| (Some(*store) != last, *store));
+        first.map(|(_, queue)| queue)
     }
 
     fn next(&mut self, view: &View<'_>) -> ThreadIndex {
@@ -308,8 +320,9 @@ impl Strategy for Ordered<'_> {
 mod tests {
     use super::*;
     use crate::machine::{Outcome, Program, Step, lost_update, path, run};
-    use crate::{Plan, Rule};
+    use crate::{Pending, Plan, Rule, Used};
     use alloc::vec;
+    use bohr_event::PlaceNumber;
     use proptest::prelude::*;
 
     /// The order of a run of the toy machine: every event is a turn. Sites there are of
@@ -343,6 +356,71 @@ mod tests {
             let again = run(&program, &mut Ordered::new(&order)).machine.trace;
             prop_assert_eq!(seen, again);
         }
+    }
+
+    /// A thread stores twice, and the order knows of the second store alone: the first,
+    /// which waits in front of it, becomes visible before the thread goes on.
+    #[test]
+    fn stores_that_the_order_leaves_out_do_not_keep_others_waiting() {
+        const OBJECT: u16 = 0;
+        let place = |site: u64| PlaceNumber::new(OBJECT, site);
+        let access = |kind, site: u64| Operation::plain(kind, 8, 0x1000 * site, place(site));
+        let (main, worker, buffer) = (ThreadIndex(0), ThreadIndex(1), ThreadIndex(2));
+        let due = |until| Due {
+            thread: path(worker),
+            until,
+        };
+        let order = Turns {
+            object: OBJECT,
+            turns: vec![
+                due(Until::Visit { site: 2, number: 1 }),
+                due(Until::Visible { site: 2, number: 1 }),
+                Due {
+                    thread: ThreadPath::MAIN,
+                    until: Until::End,
+                },
+            ],
+            wakes: Vec::new(),
+        };
+        let mut ordered = Ordered::new(&order);
+        ordered.thread_started(main, &ThreadPath::MAIN);
+        ordered.thread_started(worker, &path(worker));
+        ordered.thread_started(buffer, &path(worker).buffer(0));
+        let mut last: Option<Used> = None;
+        let mut decides = |next: u64, written: Option<u64>| {
+            let kind = match next {
+                1 | 2 => EventKind::Store,
+                _ => EventKind::Read,
+            };
+            let write = |site| Pending::of_buffer(access(EventKind::Write, site));
+            let pending = [
+                Pending::new(access(EventKind::Read, 9)),
+                Pending::new(access(kind, next)),
+                write(written.unwrap_or(1)),
+            ];
+            let enabled = [main, worker, buffer];
+            let count = 2 + usize::from(written.is_some());
+            let decision = ordered.decide(&View {
+                pending: &pending,
+                enabled: &enabled[..count],
+                last,
+            });
+            let Decision::Run(grant) = decision else {
+                panic!("{decision:?}");
+            };
+            last = Some(Used {
+                thread: grant.thread,
+                running: if grant.thread == main { main } else { worker },
+                events: 1,
+                place: place(next),
+            });
+            grant.thread
+        };
+        assert_eq!(decides(1, None), worker);
+        assert_eq!(decides(2, Some(1)), worker);
+        assert_eq!(decides(3, Some(1)), buffer);
+        assert_eq!(decides(3, Some(2)), buffer);
+        assert_eq!(decides(3, None), main);
     }
 
     /// Two threads wait; the signal is for the one that began later.
