@@ -6,8 +6,12 @@ use alloc::vec::Vec;
 use bohr_event::{EventKind, MemoryOrder, Operation, ThreadIndex};
 use core::cell::{Cell, RefCell};
 
-/// Stores that can wait at once in one thread; one more has to wait for room.
-const CAPACITY: usize = 16;
+/// Stores that can wait at once in one thread; one more has to wait for room. Solvers know
+/// of no such limit, so it is far beyond what threads come to that are not made to.
+const CAPACITY: usize = 256;
+
+/// Queues that they can wait in, but for one.
+const QUEUES: u8 = 16;
 
 /// Bytes of the widest store that can wait.
 pub const WIDEST: usize = 64;
@@ -133,7 +137,10 @@ impl StoreBuffer {
             Need::Room(address, size) => {
                 let mut queues = overlapped(&waiting, address, size);
                 let first = queues.next();
-                waiting.len() < CAPACITY && queues.all(|queue| Some(queue) == first)
+                let is_free = |queue| is_free(&waiting, queue);
+                waiting.len() < CAPACITY
+                    && queues.all(|queue| Some(queue) == first)
+                    && (first.is_some() || (0..=QUEUES).any(is_free))
             }
         }
     }
@@ -236,9 +243,13 @@ fn overlapped(waiting: &[Waiting], address: usize, size: usize) -> impl Iterator
 
 /// The queue of stores that this one overlaps, or the first in which nothing waits.
 fn queue_for(waiting: &[Waiting], address: usize, size: usize) -> u8 {
-    let is_free = |queue: &u8| waiting.iter().all(|store| store.queue != *queue);
     overlapped(waiting, address, size)
         .next()
-        .or_else(|| (0..=CAPACITY as u8).find(is_free))
+        .or_else(|| (0..=QUEUES).find(|queue| is_free(waiting, *queue)))
         .unwrap_or(0)
+}
+
+/// Whether nothing waits in a queue.
+fn is_free(waiting: &[Waiting], queue: u8) -> bool {
+    waiting.iter().all(|store| store.queue != queue)
 }
