@@ -37,8 +37,16 @@ impl Blame {
         self.literals
     }
 
-    /// Goes along edges that lead from a node to another.
+    /// Goes along edges that lead from a node to another. Of steps back between neighbours
+    /// other threads alone take notice, so where there are store buffers, too, who is
+    /// passed on the way may be what allows one, and nothing is left out.
     fn follow(&mut self, graph: &Graph, from: Place, to: Place, edges: &[EdgeNumber]) {
+        if graph.has_buffers() && goes_back(graph, from, to, edges) {
+            let along = |current, edge: &EdgeNumber| self.along(graph, current, *edge);
+            let end = edges.iter().fold(from, along);
+            self.neighbours(graph, end, to);
+            return;
+        }
         let mut left = edges;
         let mut current = from;
         while current.chain != to.chain {
@@ -73,6 +81,19 @@ impl Blame {
     }
 }
 
+/// Whether a way along edges takes a step back in a chain.
+fn goes_back(graph: &Graph, from: Place, to: Place, edges: &[EdgeNumber]) -> bool {
+    let edges = edges.iter().map(|edge| graph.edge(*edge));
+    let mut at = from;
+    let mut steps = edges.map(|edge| (graph.place(edge.from), graph.place(edge.to)));
+    let back = steps.any(|(start, end)| {
+        let back = start.position < at.position;
+        at = end;
+        back
+    });
+    back || to.position < at.position
+}
+
 impl Graph {
     /// The literals that these reasons and ways rest on.
     pub(crate) fn blame(&self, reasons: &[Reason], ways: &[Way]) -> Vec<Lit> {
@@ -86,10 +107,17 @@ impl Graph {
     pub(super) fn blame_circle(&self, jumps: &[JumpNumber]) -> Vec<Lit> {
         let edges = jumps.iter().flat_map(|jump| self.closure.edges(*jump));
         let edges: Vec<EdgeNumber> = edges.collect();
-        let start = self.place(self.edge(edges[0]).from);
+        let chain = |edge: EdgeNumber| self.place(self.edge(edge).from).chain;
+        // What comes back to this chain on the way can be left out.
+        let leaves = |edge: &EdgeNumber| chain(*edge) == chain(edges[0]);
+        let last = match self.has_buffers() {
+            true => 0,
+            false => edges.iter().rposition(leaves).unwrap_or(0),
+        };
+        let start = self.place(self.edge(edges[last]).from);
         let mut blame = Blame::default();
-        let next = blame.along(self, start, edges[0]);
-        blame.follow(self, next, start, &edges[1..]);
+        let next = blame.along(self, start, edges[last]);
+        blame.follow(self, next, start, &edges[last + 1..]);
         blame.finish(self)
     }
 }

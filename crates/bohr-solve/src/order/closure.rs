@@ -39,11 +39,18 @@ pub(crate) struct EdgeNumber(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct JumpNumber(u32);
 
-/// What a jump was put together from: one jump after another, with an edge between.
+/// What leads from one place to another: an edge, or a jump that was there before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    Edge(EdgeNumber),
+    Jump(JumpNumber),
+}
+
+/// What a jump was put together from: one jump after another, with a link between.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) first: Option<JumpNumber>,
-    pub(crate) edge: Option<EdgeNumber>,
+    pub(crate) link: Option<Link>,
     pub(crate) then: Option<JumpNumber>,
 }
 
@@ -137,7 +144,12 @@ impl Closure {
     }
 
     /// One node comes before another of another chain; what is new about that.
-    pub(crate) fn insert(&mut self, from: Place, to: Place, parts: Parts) -> Option<Fresh> {
+    pub(crate) fn insert(
+        &mut self,
+        from: Place,
+        to: Place,
+        parts: Parts,
+    ) -> Option<(Fresh, JumpNumber)> {
         let known = self.latest(from.chain, to);
         if known.is_some_and(|(source, _)| source.position >= from.position) {
             return None;
@@ -166,7 +178,7 @@ impl Closure {
             until: until.map_or(u32::MAX, |(target, _)| *target),
         };
         self.changes.push(Change::Put(from, to));
-        Some(fresh)
+        Some((fresh, jump))
     }
 
     pub(crate) fn mark(&self) -> Mark {
@@ -194,14 +206,16 @@ impl Closure {
     /// The edges that a jump goes along, one after the other.
     pub(crate) fn edges(&self, jump: JumpNumber) -> Vec<EdgeNumber> {
         let mut edges = Vec::new();
-        let mut open = vec![(Some(jump), None)];
-        while let Some((jump, edge)) = open.pop() {
-            edges.extend(edge);
-            if let Some(jump) = jump {
-                let parts = self.jumps[jump.0 as usize];
-                open.push((parts.then, None));
-                open.push((None, parts.edge));
-                open.push((parts.first, None));
+        let mut open = vec![Link::Jump(jump)];
+        while let Some(link) = open.pop() {
+            match link {
+                Link::Edge(edge) => edges.push(edge),
+                Link::Jump(jump) => {
+                    let parts = self.jumps[jump.0 as usize];
+                    open.extend(parts.then.map(Link::Jump));
+                    open.extend(parts.link);
+                    open.extend(parts.first.map(Link::Jump));
+                }
             }
         }
         edges

@@ -2,12 +2,14 @@
 //! literal does, and neighbours in a chain that nothing may come between. Says
 //! whether an order exists, and if not, which literals are to blame.
 //!
-//! Neighbours without anything between them are at the same place, all else is
-//! *before*; there is an order exactly if no circle has an edge between chains in it.
+//! Of a thread's neighbours, nothing of another *thread* comes between: what other threads
+//! do before the later one they do before the earlier one, and what they do behind the
+//! earlier one, behind the later one. Steps of store buffers may come between. There is an
+//! order exactly if no node comes before itself.
 //! What is reached from where is kept closed ([`super::closure`]); why, is put together
 //! when somebody asks ([`super::blame`]).
 
-use super::closure::{self, Closure, EdgeNumber, Fresh, JumpNumber, Parts, Place};
+use super::closure::{self, Closure, EdgeNumber, Fresh, JumpNumber, Link, Parts, Place};
 use crate::model::{Chains, NodeNumber};
 use batsat::Lit;
 use std::collections::BTreeSet;
@@ -42,6 +44,8 @@ pub(crate) struct Edge {
 /// Edges and neighbours that hold at the moment.
 pub(crate) struct Graph {
     places: Vec<Place>,
+    /// Chains of threads; those behind them are queues of store buffers.
+    threads: u32,
     edges: Vec<Edge>,
     pub(super) closure: Closure,
     /// By chain and position: the literal by which nothing comes before it and
@@ -71,6 +75,7 @@ impl Graph {
             places: places
                 .map(|node| Place::new(node.chain, node.position))
                 .collect(),
+            threads: chains.threads as u32,
             edges: Vec::new(),
             closure: Closure::of(chains.chains.len()),
             joined: lengths().map(|length| vec![None; length]).collect(),
@@ -152,7 +157,7 @@ impl Graph {
                 false => Err(self.blame(&[reason], &[])),
             };
         }
-        let (source, target) = (start.at(self.last(start)), end.at(self.first(end)));
+        let (source, target) = self.ends(start, end);
         if self.way(source, target).is_some() {
             return Ok(());
         }
@@ -162,11 +167,10 @@ impl Graph {
         }
         let edge = EdgeNumber(self.edges.len() as u32);
         self.edges.push(Edge { from, to, reason });
-        self.connect(source, target, Some(edge));
-        Ok(())
+        self.connect(vec![(source, target, Link::Edge(edge))])
     }
 
-    /// Nothing comes between a node and its predecessor.
+    /// Nothing of other threads comes between a node and its predecessor.
     pub(crate) fn join(&mut self, chain: usize, position: usize, why: Lit) -> Result<(), Vec<Lit>> {
         if self.joined[chain][position].is_some() {
             return Ok(());
@@ -178,46 +182,76 @@ impl Graph {
         self.joined[chain][position] = Some(why);
         self.joins.push(place);
         self.apart[chain].remove(&place.position);
-        // A way out of the neighbours and back to them.
-        for other in 0..self.closure.chains() {
+        let mut links = Vec::new();
+        for other in (0..self.threads).filter(|other| *other != place.chain) {
             let out = self.closure.earliest(before, other);
             let back = self.closure.latest(other, place);
             if let (Some((reached, out)), Some((left, back))) = (out, back)
                 && reached.position <= left.position
             {
+                // A way out of the neighbours and back to them.
                 return Err(self.blame_circle(&[out, back]));
             }
+            let earlier = self.closure.latest(other, end);
+            let earlier = earlier.filter(|(from, _)| self.way(*from, start).is_none());
+            links.extend(earlier.map(|(from, jump)| (from, start, Link::Jump(jump))));
+            let later = self.closure.earliest(start, other);
+            let later = later.filter(|(to, _)| self.way(end, *to).is_none());
+            links.extend(later.map(|(to, jump)| (end, to, Link::Jump(jump))));
         }
-        self.connect(end, start, None);
+        self.connect(links)
+    }
+
+    /// Nodes that come before others, and all that follows: what comes before the one
+    /// comes before all behind the other. The literals that forbid it, if any do.
+    fn connect(&mut self, mut open: Vec<(Place, Place, Link)>) -> Result<(), Vec<Lit>> {
+        while let Some((from, to, link)) = open.pop() {
+            if let (Link::Jump(out), Some(back)) = (link, self.way(to, from)) {
+                let jumps: Vec<JumpNumber> = [out].into_iter().chain(back.by).collect();
+                return Err(self.blame_circle(&jumps));
+            }
+            let chains = 0..self.closure.chains();
+            let others = |than: u32| chains.clone().filter(move |chain| *chain != than);
+            let before = others(from.chain)
+                .filter_map(|chain| self.closure.latest(chain, from))
+                .map(|(place, jump)| (place, Some(jump)));
+            let before: Vec<_> = std::iter::once((from, None)).chain(before).collect();
+            let behind = others(to.chain)
+                .filter_map(|chain| self.closure.earliest(to, chain))
+                .map(|(place, jump)| (place, Some(jump)));
+            let behind: Vec<_> = std::iter::once((to, None)).chain(behind).collect();
+            for (source, first) in before {
+                for (target, then) in behind.iter().copied() {
+                    if source.chain == target.chain {
+                        continue;
+                    }
+                    let link = Some(link);
+                    let ends = self.ends(source, target);
+                    let known = self
+                        .closure
+                        .insert(ends.0, ends.1, Parts { first, link, then });
+                    let Some((fresh, jump)) = known else {
+                        continue;
+                    };
+                    self.fresh.push(fresh);
+                    if ends != (source, target) {
+                        open.push((ends.0, ends.1, Link::Jump(jump)));
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
-    /// All that comes before a node comes before all behind another.
-    fn connect(&mut self, from: Place, to: Place, edge: Option<EdgeNumber>) {
-        let chains = 0..self.closure.chains();
-        let others = |than: u32| chains.clone().filter(move |chain| *chain != than);
-        let before = others(from.chain)
-            .filter_map(|chain| self.closure.latest(chain, from))
-            .map(|(place, jump)| (place, Some(jump)));
-        let before: Vec<_> = std::iter::once((from, None)).chain(before).collect();
-        let behind = others(to.chain)
-            .filter_map(|chain| self.closure.earliest(to, chain))
-            .map(|(place, jump)| (place, Some(jump)));
-        let behind: Vec<_> = std::iter::once((to, None)).chain(behind).collect();
-        for (source, first) in before {
-            for (target, then) in &behind {
-                if source.chain != target.chain {
-                    let parts = Parts {
-                        first,
-                        edge,
-                        then: *then,
-                    };
-                    let source = source.at(self.last(source));
-                    let target = target.at(self.first(*target));
-                    self.fresh
-                        .extend(self.closure.insert(source, target, parts));
-                }
-            }
+    pub(super) fn has_buffers(&self) -> bool {
+        self.closure.chains() > self.threads
+    }
+
+    /// What a node's coming before another says of their neighbours.
+    fn ends(&self, from: Place, to: Place) -> (Place, Place) {
+        match from.chain < self.threads && to.chain < self.threads {
+            true => (from.at(self.last(from)), to.at(self.first(to))),
+            false => (from, to),
         }
     }
 

@@ -14,15 +14,15 @@ use crate::model::{Chains, Node, NodeNumber};
 use batsat::{Lit, Var};
 use bohr_event::MemoryModel;
 use proptest::prelude::*;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 const CHAINS: usize = 3;
 const LENGTH: usize = 4;
 
-/// So many chains of equal length, without edges.
-fn bare() -> Chains {
+/// So many chains of equal length, without edges; the first of them are threads.
+fn bare(threads: usize) -> Chains {
     let mut chains = Chains::default();
-    chains.threads = CHAINS;
+    chains.threads = threads;
     chains.chains = vec![Vec::new(); CHAINS];
     for node in 0..CHAINS * LENGTH {
         let (chain, position) = (node / LENGTH, node % LENGTH);
@@ -57,33 +57,55 @@ fn literal(number: usize) -> Lit {
     Lit::new(Var::unsafe_from_idx(number as u32), true)
 }
 
-/// Nodes that are reached from a node, by chains, edges and back to joined neighbours.
-fn reached(steps: &[(usize, Step)], from: usize) -> HashSet<usize> {
-    let mut seen = HashSet::new();
-    let mut open = vec![from];
-    while let Some(node) = open.pop() {
-        if !seen.insert(node) {
-            continue;
-        }
-        open.extend((node % LENGTH < LENGTH - 1).then_some(node + 1));
-        for (_, step) in steps {
-            match *step {
-                Step::Edge(from, to) if from == node => open.push(to),
-                Step::Join(joined) if joined == node => open.push(node - 1),
-                _ => {}
-            }
+/// By node: those that come behind it.
+type Behind = Vec<[bool; CHAINS * LENGTH]>;
+
+/// What comes behind what: along chains and edges, and of threads' neighbours whatever
+/// another thread has to do behind the earlier one or before the later one.
+fn behind(steps: &[(usize, Step)], threads: usize) -> Behind {
+    let nodes = 0..CHAINS * LENGTH;
+    let mut behind: Behind = vec![[false; CHAINS * LENGTH]; CHAINS * LENGTH];
+    for node in nodes.clone().filter(|node| node % LENGTH < LENGTH - 1) {
+        behind[node][node + 1] = true;
+    }
+    for (_, step) in steps {
+        if let Step::Edge(from, to) = *step {
+            behind[from][to] = true;
         }
     }
-    seen
+    loop {
+        let before = behind.clone();
+        for (from, via) in nodes
+            .clone()
+            .flat_map(|from| nodes.clone().map(move |via| (from, via)))
+        {
+            if behind[from][via] {
+                let further = behind[via];
+                behind[from]
+                    .iter_mut()
+                    .zip(further)
+                    .for_each(|(one, more)| *one |= more);
+            }
+        }
+        for (_, step) in steps {
+            let Step::Join(joined) = *step else { continue };
+            let is_other =
+                |node: &usize| node / LENGTH < threads && node / LENGTH != joined / LENGTH;
+            for other in nodes.clone().filter(is_other) {
+                behind[other][joined - 1] |= behind[other][joined];
+                behind[joined][other] |= behind[joined - 1][other];
+            }
+        }
+        if behind == before {
+            return behind;
+        }
+    }
 }
 
-/// Whether no circle has an edge between chains in it.
-fn has_order(steps: &[(usize, Step)]) -> bool {
-    steps.iter().all(|(_, step)| match *step {
-        Step::Edge(from, to) if from / LENGTH == to / LENGTH => from < to,
-        Step::Edge(from, to) => !reached(steps, to).contains(&from),
-        Step::Join(_) => true,
-    })
+/// Whether no node comes before itself.
+fn has_order(steps: &[(usize, Step)], threads: usize) -> bool {
+    let behind = behind(steps, threads);
+    (0..CHAINS * LENGTH).all(|node| !behind[node][node])
 }
 
 /// The steps of these literals.
@@ -104,16 +126,16 @@ fn take(graph: &mut Graph, number: usize, step: Step) -> Result<(), Vec<Lit>> {
 }
 
 /// Every way that there is is known, and rests on what is blamed for it.
-fn agrees(graph: &Graph, steps: &[(usize, Step)]) {
+fn agrees(graph: &Graph, steps: &[(usize, Step)], threads: usize) {
+    let expected = behind(steps, threads);
     for from in 0..CHAINS * LENGTH {
-        let found = reached(steps, from);
         for to in (0..CHAINS * LENGTH).filter(|to| to / LENGTH != from / LENGTH) {
             let place = |node: usize| Place::new(node / LENGTH, node % LENGTH);
             let way = graph.way(place(from), place(to));
-            assert_eq!(way.is_some(), found.contains(&to), "{from} to {to}");
+            assert_eq!(way.is_some(), expected[from][to], "{from} to {to}");
             if let Some(way) = way {
                 let why = blamed(steps, &graph.blame(&[], &[way]));
-                assert!(reached(&why, from).contains(&to), "{from} to {to}: {why:?}");
+                assert!(behind(&why, threads)[from][to], "{from} to {to}: {why:?}");
             }
         }
     }
@@ -124,8 +146,9 @@ proptest! {
     #[test]
     fn what_is_reached_is_known_and_explained(
         steps in prop::collection::vec((step(), 0u8..5), 1..40),
+        threads in 1usize..=CHAINS,
     ) {
-        let mut graph = Graph::of(&bare()).unwrap();
+        let mut graph = Graph::of(&bare(threads)).unwrap();
         let mut held: Vec<(usize, Step)> = Vec::new();
         let mut levels = Vec::new();
         for (number, (step, how)) in steps.into_iter().enumerate() {
@@ -137,21 +160,22 @@ proptest! {
                 }
                 _ => {}
             }
-            if matches!(step, Step::Join(node) if node % LENGTH == 0) {
+            let is_none = |node: usize| node % LENGTH == 0 || node / LENGTH >= threads;
+            if matches!(step, Step::Join(node) if is_none(node)) {
                 continue;
             }
             let mark = graph.mark();
             held.push((number, step));
             match take(&mut graph, number, step) {
-                Ok(()) => prop_assert!(has_order(&held)),
+                Ok(()) => prop_assert!(has_order(&held, threads)),
                 Err(blame) => {
-                    prop_assert!(!has_order(&held));
-                    prop_assert!(!has_order(&blamed(&held, &blame)), "{:?}", blame);
+                    prop_assert!(!has_order(&held, threads));
+                    prop_assert!(!has_order(&blamed(&held, &blame), threads), "{:?}", blame);
                     graph.go_back(mark);
                     held.pop();
                 }
             }
-            agrees(&graph, &held);
+            agrees(&graph, &held, threads);
         }
     }
 }

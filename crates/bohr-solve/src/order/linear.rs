@@ -91,46 +91,54 @@ impl Linear<'_> {
         let mut order = Vec::with_capacity(count);
         let mut current = 0;
         loop {
-            let others = 0..self.chains.chains.len();
-            let ready = |chain: usize| self.group(chain, at[chain], &waits);
-            let candidate = std::iter::once(current).chain(others);
-            let found = candidate
-                .map(|chain| (chain, ready(chain)))
-                .find(|(_, end)| end.is_some());
-            let Some((chain, Some(end))) = found else {
+            let buffers = self.chains.threads..self.chains.chains.len();
+            let others = match self.is_between_neighbours(current, &at) {
+                true => 0..0,
+                false => 0..self.chains.threads,
+            };
+            let mut candidate = std::iter::once(current).chain(others).chain(buffers);
+            let Some(chain) = candidate.find(|chain| self.is_ready(*chain, &at, &waits)) else {
                 return order;
             };
-            for position in at[chain]..end {
-                let node = self.chains.chains[chain][position];
-                order.push(node);
-                for after in &next[node.0] {
-                    waits[after.0] -= 1;
-                }
+            let node = self.chains.chains[chain][at[chain]];
+            order.push(node);
+            for after in &next[node.0] {
+                waits[after.0] -= 1;
             }
-            at[chain] = end;
+            at[chain] += 1;
             if chain < self.chains.threads {
                 current = chain;
             }
         }
     }
 
-    /// The end of the neighbours that come next in a chain, if none of them waits.
-    fn group(&self, chain: usize, start: usize, waits: &[u32]) -> Option<usize> {
-        let nodes = &self.chains.chains[chain];
-        let first = nodes.get(start).filter(|node| self.happens(**node))?;
-        if waits[first.0] > 0 {
-            return None;
+    /// Whether a thread is not to be interrupted where it is.
+    fn is_between_neighbours(&self, chain: usize, at: &[usize]) -> bool {
+        let next = self.chains.chains[chain].get(at[chain]);
+        next.is_some_and(|node| self.happens(*node)) && self.graph.is_joined(chain, at[chain])
+    }
+
+    /// Whether a chain's next node waits for nobody, nor, of other threads, do those that
+    /// it is not to be parted from.
+    fn is_ready(&self, chain: usize, at: &[usize], waits: &[u32]) -> bool {
+        let next = self.chains.chains[chain].get(at[chain]);
+        let Some(node) = next.filter(|node| self.happens(**node) && waits[node.0] == 0) else {
+            return false;
+        };
+        let joined = |position: usize| {
+            let length = self.chains.chains[chain].len();
+            position < length && self.graph.is_joined(chain, position)
+        };
+        if joined(at[chain]) || !joined(at[chain] + 1) {
+            return true;
         }
-        let mut end = start + 1;
-        while nodes.get(end).is_some_and(|node| self.happens(*node))
-            && self.graph.is_joined(chain, end)
-        {
-            if waits[nodes[end].0] > 0 {
-                return None;
-            }
-            end += 1;
-        }
-        Some(end)
+        let place = self.graph.place(*node);
+        let mut others = (0..self.chains.threads).filter(|other| *other != chain);
+        others.all(|other| {
+            let latest = self.graph.closure.latest(other as u32, place);
+            let needed = latest.map_or(0, |(earlier, _)| earlier.position as usize + 1);
+            needed.min(self.happen[other]) <= at[other]
+        })
     }
 
     /// Whether every read finds the write that was chosen for it.

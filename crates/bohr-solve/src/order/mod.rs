@@ -17,6 +17,7 @@ mod guess;
 mod implied;
 mod linear;
 mod pairs;
+mod possible;
 mod proposals;
 mod readings;
 mod rows;
@@ -38,6 +39,7 @@ use graph::Graph;
 use guess::Guess;
 use linear::{Kind, Lemma, Part, exclusion};
 use pairs::Pairs;
+use possible::Possible;
 use readings::Readings;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -129,7 +131,9 @@ fn solve_with(
     let chains = Chains::of(problem, model);
     let choices = Choices::of(problem, &chains, most_listed)?;
     let values = Values::of(problem, &choices);
-    let mut search = match Search::new(problem, model, chains, choices, values, go_on) {
+    let possible = Possible::of(problem, &choices);
+    let told = (choices, values, possible);
+    let mut search = match Search::new(problem, model, chains, told, go_on) {
         Ok(search) => search,
         Err(groups) => {
             return Ok(Solved {
@@ -191,8 +195,7 @@ impl<'a> Search<'a> {
         problem: &'a Problem,
         model: MemoryModel,
         mut chains: Chains,
-        choices: Choices,
-        values: Values,
+        (choices, values, possible): (Choices, Values, Possible),
         go_on: &'a dyn Fn() -> bool,
     ) -> Result<Search<'a>, Vec<Group>> {
         chains.fixed.extend(choices.barriers.iter().copied());
@@ -236,11 +239,11 @@ impl<'a> Search<'a> {
                 choices,
                 graph,
                 values,
+                possible,
                 meanings,
                 groups,
                 present: HashMap::new(),
                 switches: HashMap::new(),
-                joins: !model.has_buffers(),
                 outcome: Outcome::Nothing,
                 seen: 0,
                 levels: Vec::new(),
@@ -306,8 +309,15 @@ impl<'a> Search<'a> {
             let found = self.guess.found(choice);
             let mut some = vec![!self.theory.groups.read_write];
             some.extend(self.present(id).map(|present| !present));
-            for write in std::mem::take(&mut self.theory.choices.choices[choice].candidates) {
-                some.push(self.candidate(choice, write, found == Some(write)));
+            let listed = std::mem::take(&mut self.theory.choices.choices[choice].candidates);
+            let count = listed.len();
+            for write in listed {
+                if self.theory.allows(choice, write) {
+                    some.push(self.candidate(choice, write, found == Some(write)));
+                }
+            }
+            if self.theory.takes[choice].len() < count {
+                some.push(!self.theory.groups.path);
             }
             self.clause(some);
         }

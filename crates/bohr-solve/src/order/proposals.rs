@@ -22,6 +22,8 @@ pub(crate) struct Proposal {
     writes: Vec<Option<usize>>,
     /// Whether there are no others.
     last: bool,
+    /// Whether that is so because of what the thread's way says of values.
+    barred: bool,
 }
 
 impl Consistency<'_> {
@@ -64,17 +66,20 @@ impl Consistency<'_> {
         moments: &HashMap<EventId, usize>,
     ) -> Proposal {
         let what = &self.choices.choices[choice];
-        if let Some(write) = found.filter(|write| what.candidate(*write).is_none()) {
-            let writes = vec![write];
-            let last = false;
+        let is_new = |write: &Option<usize>| what.candidate(*write).is_none();
+        if let Some(write) = found.filter(|it| is_new(it) && self.allows(choice, *it)) {
             return Proposal {
                 choice,
-                writes,
-                last,
+                writes: vec![write],
+                last: false,
+                barred: false,
             };
         }
         let mut others = self.choices.universe(self.problem, what);
-        others.retain(|write| what.candidate(*write).is_none());
+        others.retain(is_new);
+        let count = others.len();
+        others.retain(|write| self.allows(choice, *write));
+        let barred = others.len() < count;
         let here = moments.get(&what.id).copied().unwrap_or(0);
         let key = |write: &Option<usize>| {
             let Some(write) = *write else {
@@ -96,6 +101,7 @@ impl Consistency<'_> {
             choice,
             writes: others,
             last,
+            barred,
         }
     }
 }
@@ -121,6 +127,9 @@ impl Search<'_> {
             None => some.extend(self.present(id).map(|present| !present)),
         }
         some.extend(new.iter().chain(&other));
+        if proposal.last && proposal.barred {
+            some.push(!self.theory.groups.path);
+        }
         self.clause(some);
         let all: Vec<Lit> = before.into_iter().chain(new.iter().copied()).collect();
         for (index, one) in all.iter().enumerate() {
@@ -137,12 +146,13 @@ impl Search<'_> {
 
     /// All open choices begin with what they find in the guess.
     pub(super) fn begin(&mut self, choice: usize) {
-        let writes = self.guess.found(choice).into_iter().collect();
-        let last = false;
+        let found = self.guess.found(choice);
+        let found = found.filter(|write| self.theory.allows(choice, *write));
         self.propose(&Proposal {
             choice,
-            writes,
-            last,
+            writes: found.into_iter().collect(),
+            last: false,
+            barred: false,
         });
     }
 }

@@ -6,6 +6,7 @@ use super::encode::Choices;
 use super::graph::{self, Graph, Reason, Way};
 use super::linear::{Lemma, Linear};
 use super::pairs::Pairs;
+use super::possible::Possible;
 use super::proposals::Proposal;
 use super::readings::{self, Finding, Readings};
 use super::vague::Placed;
@@ -93,6 +94,7 @@ pub(crate) struct Consistency<'a> {
     pub(crate) pairs: Pairs,
     pub(crate) graph: Graph,
     pub(crate) values: Values,
+    pub(crate) possible: Possible,
     /// By variable: what it says, and whether that holds if it is true.
     pub(crate) meanings: Vec<(Meaning, bool)>,
     /// By choice and candidate: the literal that says so.
@@ -107,8 +109,6 @@ pub(crate) struct Consistency<'a> {
     /// Events that may not have happened, with the literal that says they did.
     pub(crate) present: HashMap<EventId, Lit>,
     pub(crate) switches: HashMap<(usize, usize), Lit>,
-    /// Whether the graph knows that neighbours stay together.
-    pub(crate) joins: bool,
     pub(crate) outcome: Outcome,
     pub(crate) seen: usize,
     /// Choices that may get something from places that are not known, and how many places
@@ -123,6 +123,13 @@ pub(crate) struct Consistency<'a> {
 }
 
 impl Consistency<'_> {
+    /// Whether a choice can be a candidate, by the values that its thread's way allows.
+    pub(super) fn allows(&self, choice: usize, write: Option<usize>) -> bool {
+        let what = &self.choices.choices[choice];
+        self.possible
+            .allows(self.problem, &self.choices, what, write)
+    }
+
     /// Takes in a literal that holds now; the literals that cannot hold together.
     fn take(&mut self, literal: Lit) -> Result<(), Vec<Lit>> {
         let (meaning, sign) = self.meanings[literal.var().idx() as usize];
@@ -139,7 +146,7 @@ impl Consistency<'_> {
                 }
                 self.graph.add(provider, node, Reason::Literal(literal))
             }
-            Meaning::Switch { chain, position } if !holds && self.joins => {
+            Meaning::Switch { chain, position } if !holds => {
                 self.graph.join(chain, position, literal)
             }
             Meaning::Takes { choice, candidate } if holds => self.takes(choice, candidate, literal),
