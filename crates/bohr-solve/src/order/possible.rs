@@ -300,3 +300,46 @@ fn part(values: &BTreeSet<u128>, skipped: u64, size: u32) -> BTreeSet<u128> {
     let mask = ones(size * 8);
     values.iter().map(|value| bytes(value) & mask).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Chains;
+    use crate::order::tests::{Do, Maker, demand, places};
+    use bohr_event::{MemoryModel, MemoryOrder};
+
+    /// What each read can get if they give these values, by the number of the write.
+    fn left(expected: &[Option<u64>]) -> Vec<Vec<Option<usize>>> {
+        let [x, y] = places();
+        let write = |value| Do::Write(x, value, MemoryOrder::Plain);
+        let threads = [
+            vec![write(1), write(2), write(7)],
+            vec![Do::Read(x), Do::Pass(y, 10)],
+            vec![Do::Read(y)],
+        ];
+        let (mut problem, values) = Maker::of(&threads, &[]);
+        demand(&mut problem, &values, expected);
+        let conditions = problem.threads[0].conditions.iter_mut();
+        conditions.for_each(|condition| condition.demand = Demand::Path);
+        let chains = Chains::of(&problem, MemoryModel::SequentiallyConsistent);
+        let choices = Choices::of(&problem, &chains, usize::MAX).unwrap();
+        let possible = Possible::of(&mut problem, &choices);
+        let of_choice = |choice: &Choice| {
+            let all = choice.candidates.iter().copied();
+            all.filter(|one| possible.allows(&problem, &choices, choice, *one))
+                .collect()
+        };
+        choices.choices.iter().map(of_choice).collect()
+    }
+
+    #[test]
+    fn who_writes_other_values_is_nobodys_candidate() {
+        let all = [None, Some(0), Some(1), Some(2)];
+        assert_eq!(left(&[]), [&all[..], &[None, Some(3)]]);
+        // The second write, and the sum of that and ten.
+        assert_eq!(left(&[Some(2), Some(12)]), [[Some(1)], [Some(3)]]);
+        // No thread comes to eleven along the way on which two was read.
+        assert_eq!(left(&[Some(2), Some(11)]), [vec![Some(1)], vec![]]);
+        assert_eq!(left(&[Some(1), Some(0)]), [[Some(0)], [None]]);
+    }
+}
