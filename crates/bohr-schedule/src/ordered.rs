@@ -320,7 +320,7 @@ impl Strategy for Ordered<'_> {
 mod tests {
     use super::*;
     use crate::machine::{Outcome, Program, Step, lost_update, path, run};
-    use crate::{Pending, Plan, Rule, Used};
+    use crate::{Pending, Plan, Rule, Strategy as _, Used};
     use alloc::vec;
     use bohr_event::PlaceNumber;
     use proptest::prelude::*;

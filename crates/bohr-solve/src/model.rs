@@ -82,8 +82,9 @@ pub(crate) struct Chains {
     /// Nodes by chain; those of the threads come first.
     pub(crate) chains: Vec<Vec<NodeNumber>>,
     pub(crate) threads: usize,
-    of_event: HashMap<EventId, NodeNumber>,
-    of_commit: HashMap<EventId, NodeNumber>,
+    /// By thread and event: both are looked up all the time.
+    of_event: Vec<Vec<NodeNumber>>,
+    of_commit: Vec<Vec<Option<NodeNumber>>>,
     /// Edges between chains that hold in any case.
     pub(crate) fixed: Vec<(NodeNumber, NodeNumber)>,
     pub(crate) stores: HashMap<EventId, Store>,
@@ -95,12 +96,15 @@ impl Chains {
             threads: problem.threads.len(),
             chains: vec![Vec::new(); problem.threads.len()],
             stores: stores(problem, model),
+            of_event: vec![Vec::new(); problem.threads.len()],
             ..Chains::default()
         };
         for (id, _) in problem.events() {
             let node = chains.add(id.thread, id, false);
-            chains.of_event.insert(id, node);
+            chains.of_event[id.thread].push(node);
         }
+        let events = chains.of_event.iter();
+        chains.of_commit = events.map(|events| vec![None; events.len()]).collect();
         for thread in 0..problem.threads.len() {
             chains.buffer(problem, model, thread);
         }
@@ -122,15 +126,12 @@ impl Chains {
 
     /// The node at which an event is executed.
     pub(crate) fn event(&self, id: EventId) -> NodeNumber {
-        self.of_event[&id]
+        self.of_event[id.thread][id.event]
     }
 
     /// The node at which others see what an event wrote.
     pub(crate) fn visible(&self, id: EventId) -> NodeNumber {
-        self.of_commit
-            .get(&id)
-            .copied()
-            .unwrap_or_else(|| self.event(id))
+        self.of_commit[id.thread][id.event].unwrap_or_else(|| self.event(id))
     }
 
     pub(crate) fn node(&self, number: NodeNumber) -> &Node {
@@ -162,7 +163,7 @@ impl Chains {
                     self.chains.push(Vec::new());
                 }
                 let commit = self.add(chain, id, true);
-                self.of_commit.insert(id, commit);
+                self.of_commit[thread][event] = Some(commit);
                 self.fixed.push((issue, commit));
                 if store.epoch != last_epoch {
                     before_epoch = last.values().copied().collect();

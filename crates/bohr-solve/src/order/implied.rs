@@ -127,12 +127,11 @@ fn take(graph: &mut Graph, number: usize, step: Step) -> Result<(), Vec<Lit>> {
 
 /// Every way that there is is known, and rests on what is blamed for it.
 fn agrees(graph: &Graph, steps: &[(usize, Step)], threads: usize) {
-    let expected = behind(steps, threads);
-    for from in 0..CHAINS * LENGTH {
+    for (from, expected) in behind(steps, threads).into_iter().enumerate() {
         for to in (0..CHAINS * LENGTH).filter(|to| to / LENGTH != from / LENGTH) {
             let place = |node: usize| Place::new(node / LENGTH, node % LENGTH);
             let way = graph.way(place(from), place(to));
-            assert_eq!(way.is_some(), expected[from][to], "{from} to {to}");
+            assert_eq!(way.is_some(), expected[to], "{from} to {to}");
             if let Some(way) = way {
                 let why = blamed(steps, &graph.blame(&[], &[way]));
                 assert!(behind(&why, threads)[from][to], "{from} to {to}: {why:?}");
@@ -160,7 +159,8 @@ proptest! {
                 }
                 _ => {}
             }
-            let is_none = |node: usize| node % LENGTH == 0 || node / LENGTH >= threads;
+            let is_none =
+                |node: usize| node.is_multiple_of(LENGTH) || node / LENGTH >= threads;
             if matches!(step, Step::Join(node) if is_none(node)) {
                 continue;
             }
@@ -261,10 +261,10 @@ fn follow(
     chains: &Chains,
     chosen: &HashMap<usize, Option<usize>>,
 ) -> Vec<(usize, Finding)> {
-    let mut takers: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut takers: Vec<Vec<usize>> = vec![Vec::new(); choices.writes.len()];
     for (choice, write) in chosen {
         if let Some(write) = write {
-            takers.entry(*write).or_default().push(*choice);
+            takers[*write].push(*choice);
         }
     }
     let mut all = Vec::new();

@@ -15,7 +15,7 @@ use super::encode::Choices;
 use super::graph::{Graph, Way};
 use super::rows::{Ends, Known, Row, Window, next};
 use crate::model::{Chains, NodeNumber};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A place in memory.
 type Word = usize;
@@ -182,12 +182,7 @@ impl Readings {
 
     /// Something has come before something: the reads for which that matters. `takers`
     /// tells who gets a write.
-    pub(crate) fn notice(
-        &mut self,
-        graph: &Graph,
-        fresh: &Fresh,
-        takers: &HashMap<usize, Vec<usize>>,
-    ) {
+    pub(crate) fn notice(&mut self, graph: &Graph, fresh: &Fresh, takers: &[Vec<usize>]) {
         let in_chain = |all: &[(u32, usize)], from: u32, until: u32| -> Vec<usize> {
             let index = |position| all.partition_point(|one| one.0 < position);
             let end = index(until);
@@ -207,7 +202,7 @@ impl Readings {
         let mut seen = BTreeSet::new();
         for (position, word, write) in writes[start..end].iter().rev() {
             if seen.insert(*word) {
-                concerned.extend(takers.get(write).into_iter().flatten());
+                concerned.extend(takers[*write].iter());
                 let place = from.at(*position);
                 self.who_sees_both(graph, *word, place, to, &mut concerned);
             }

@@ -33,8 +33,8 @@ pub(crate) struct Values {
     users: HashMap<ReadNumber, Arc<Users>>,
     /// By choice: the candidate, and the literal that says so.
     pub(crate) chosen: Vec<Option<(usize, Lit)>>,
-    /// Choices that took a write.
-    pub(crate) takers: HashMap<usize, Vec<usize>>,
+    /// By write: the choices that took it.
+    pub(crate) takers: Vec<Vec<usize>>,
     known: HashMap<ReadNumber, u128>,
     /// In the order in which they became so.
     trail: Vec<ReadNumber>,
@@ -107,7 +107,7 @@ impl Values {
             write_support,
             choice_support,
             users: HashMap::new(),
-            takers: HashMap::new(),
+            takers: vec![Vec::new(); choices.writes.len()],
             known: HashMap::new(),
             trail: Vec::new(),
             choice_trail: Vec::new(),
@@ -173,9 +173,8 @@ impl Values {
         for choice in self.choice_trail.drain(mark.chosen..) {
             if let Some((candidate, _)) = self.chosen[choice].take()
                 && let Some(write) = choices.choices[choice].candidates[candidate]
-                && let Some(takers) = self.takers.get_mut(&write)
             {
-                takers.retain(|taker| *taker != choice);
+                self.takers[write].retain(|taker| *taker != choice);
             }
         }
     }
@@ -248,7 +247,7 @@ impl Values {
         self.chosen[choice] = Some((candidate, literal));
         self.choice_trail.push(choice);
         if let Some(write) = choices.choices[choice].candidates[candidate] {
-            self.takers.entry(write).or_default().push(choice);
+            self.takers[write].push(choice);
         }
         self.follow(problem, choices, choices.choices[choice].read)
     }
@@ -295,7 +294,7 @@ impl Values {
             }
             open.extend(users.reads.iter().copied());
             for write in &users.writes {
-                let takers = self.takers.get(write).into_iter().flatten();
+                let takers = self.takers[*write].iter();
                 open.extend(takers.map(|taker| choices.choices[*taker].read));
             }
         }
