@@ -47,6 +47,8 @@ pub struct Footprints {
     /// Beyond their spans, by event.
     extras: Vec<(u32, VariableNumber)>,
     variables: u32,
+    /// Those that stand for heaps.
+    heaps: std::ops::Range<u32>,
 }
 
 /// The variables of an event: `count` from `first` on.
@@ -88,6 +90,7 @@ impl Footprints {
             spans: Vec::with_capacity(steps.len()),
             extras: Vec::new(),
             variables: special.count(),
+            heaps: special.heaps(),
         };
         let mut last_of: Vec<Option<u32>> = vec![None; chains.count()];
         let mut order = Barriers::new(chains.count());
@@ -137,6 +140,13 @@ impl Footprints {
     #[must_use]
     pub fn variables(&self) -> usize {
         self.variables as usize
+    }
+
+    /// Whether a variable is the order in which blocks of a heap are given out and
+    /// back, and no memory.
+    #[must_use]
+    pub fn is_heap(&self, variable: VariableNumber) -> bool {
+        self.heaps.contains(&variable.0)
     }
 
     /// What an event touches, by its position in the trace.
@@ -247,6 +257,11 @@ impl Special {
 
     fn outside(&self) -> u32 {
         self.base
+    }
+
+    fn heaps(&self) -> std::ops::Range<u32> {
+        let first = self.heap(None).0;
+        first..first + self.chains + 1
     }
 
     /// The heap of a thread, or the one of blocks that nobody saw allocated.

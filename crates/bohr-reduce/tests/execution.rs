@@ -3,9 +3,10 @@
 
 mod language;
 
+use bohr_event::ThreadPath;
 use bohr_reduce::footprint::Footprints;
 use bohr_reduce::graph::Graph;
-use bohr_reduce::{Execution, Options, Order, Simplified, merge, simplify};
+use bohr_reduce::{Execution, Options, Order, Simplified, merge, past, simplify};
 use language::{Interpreter, Program, execute, picks, programs};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -88,6 +89,36 @@ proptest! {
             let last = simplified.order.runs().last().map(|run| run.thread);
             prop_assert_eq!(last, steps.last().map(|step| step.thread));
         }
+    }
+
+    /// Who fails has come to the same point by what had to come before it alone.
+    #[test]
+    fn the_past_of_an_end_leads_to_it(program in programs(4, 6), seed: u64, length: usize) {
+        let (mut steps, _, _) = execute(&program, picks(seed));
+        steps.truncate(1 + length % steps.len().max(1));
+        let Some(last) = steps.last().copied() else { return Ok(()) };
+        let paths: Vec<ThreadPath> = { 0..program.len() as u32 }
+            .map(|thread| match thread {
+                0 => ThreadPath::MAIN,
+                child => ThreadPath::MAIN.child(child),
+            })
+            .collect();
+        let execution = Execution { threads: &paths, ..Execution::of(&steps) };
+        let Some(past) = past(execution) else { return Ok(()) };
+        prop_assert!(past.events() < steps.len() as u64);
+        let come_to = |turns: &mut dyn Iterator<Item = usize>| {
+            let mut interpreter = Interpreter::new(&program);
+            for thread in turns {
+                interpreter.step(thread);
+            }
+            interpreter.of(last.thread.position())
+        };
+        let whole = come_to(&mut steps.iter().map(|step| step.thread.position()));
+        let turns = past.segments().iter().flat_map(|segment| {
+            let thread = paths.iter().position(|path| *path == segment.thread).unwrap();
+            vec![thread; segment.events as usize]
+        });
+        prop_assert_eq!(come_to(&mut turns.into_iter()), whole);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod report;
 mod values;
 
 use bench::FEW_SAMPLES;
-pub use bench::{Bench, LEAPS, loosely, moments};
+pub use bench::{Bench, LEAPS, exactly_at_first, loosely, moments};
 
 use crate::control::{BugArgs, counter, duration, interruption};
 use crate::outcome::{Failure, Outcome};

@@ -136,12 +136,12 @@ pub trait Reducer {
         effort: Effort,
     ) -> Result<Option<usize>, Self::Error>;
 
-    /// Looks for a failing run with fewer events that leaves out the same; how
-    /// many it looked at.
+    /// Looks for a failing run with fewer events that leaves out the same, `thoroughly`
+    /// or at a few; how many it looked at.
     ///
     /// # Errors
     /// If the program cannot be run.
-    fn shorten(&mut self) -> Result<u64, Self::Error>;
+    fn shorten(&mut self, thoroughly: bool) -> Result<u64, Self::Error>;
 
     /// Looks for a failing run with fewer switches that leaves out the same; how
     /// many it looked at, and whether one was better.
@@ -254,6 +254,7 @@ pub fn reduce<R: Reducer>(
             cut,
             effort: Effort::Following,
             patience: PATIENCE,
+            progress: false,
         };
         work.beginnings(&mut told)?;
         work.whole_threads(&mut told)?;
@@ -280,6 +281,7 @@ pub fn reduce<R: Reducer>(
                 cut,
                 effort: Effort::Following,
                 patience: PATIENCE,
+                progress: false,
             };
             told(&work.switches()?);
             return Ok(minimal);
@@ -295,6 +297,8 @@ struct Work<'w, R> {
     effort: Effort,
     /// Tests in a row that fail before a list of passes is left as it is.
     patience: usize,
+    /// Whether anything has gone since the stages were begun again.
+    progress: bool,
 }
 
 impl<R: Reducer> Work<'_, R> {
@@ -320,12 +324,12 @@ impl<R: Reducer> Work<'_, R> {
 
     /// All stages, until none of them finds anything.
     fn repeatedly(&mut self, told: &mut impl FnMut(&Stage)) -> Result<(), R::Error> {
-        let mut progress = true;
-        while progress && self.reducer.has_time() {
-            progress = false;
+        self.progress = true;
+        while self.progress && self.reducer.has_time() {
+            self.progress = false;
             for stage in [Work::threads, Work::slices, Work::iterations, Work::events] {
                 let stage = stage(self)?;
-                progress |= stage.progress;
+                self.progress |= stage.progress;
                 told(&stage);
             }
         }
@@ -421,7 +425,9 @@ impl<R: Reducer> Work<'_, R> {
         self.stage("events", |work, stage| {
             if work.effort == Effort::Searching && work.reducer.has_time() {
                 let before = work.reducer.events();
-                stage.rounds = work.reducer.shorten()?;
+                // Else there will be another time, when the run is shorter.
+                let thoroughly = !work.progress;
+                stage.rounds = work.reducer.shorten(thoroughly)?;
                 stage.progress = work.reducer.events() < before;
             }
             Ok(())

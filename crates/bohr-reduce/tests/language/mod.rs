@@ -93,7 +93,7 @@ fn operations(program: &Program, thread: usize) -> Vec<(EventKind, u64)> {
 }
 
 /// A thread that runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Thread {
     next: usize,
     register: u64,
@@ -103,6 +103,7 @@ struct Thread {
 }
 
 /// An execution under way.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Interpreter {
     code: Vec<Vec<(EventKind, u64)>>,
     threads: Vec<Thread>,
@@ -113,7 +114,7 @@ pub struct Interpreter {
 }
 
 /// All that can be seen at the end of an execution.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Outcome {
     memory: std::collections::BTreeMap<u64, u64>,
     threads: Vec<(usize, u64, Vec<u64>)>,
@@ -174,7 +175,7 @@ impl Interpreter {
     }
 
     /// What threads are about to do.
-    fn pending(&self) -> Vec<Step> {
+    pub fn pending(&self) -> Vec<Step> {
         let next = |(thread, state): (usize, &Thread)| {
             let &(kind, object) = self.code[thread].get(state.next)?;
             Some(self.announced(thread, kind, object))
@@ -228,6 +229,12 @@ impl Interpreter {
         for thread in queue.drain(..count) {
             self.threads[thread].woken = true;
         }
+    }
+
+    /// How far a thread has come, its register, and all that it has read.
+    pub fn of(&self, thread: usize) -> (usize, u64, Vec<u64>) {
+        let state = &self.threads[thread];
+        (state.next, state.register, state.read.clone())
     }
 
     pub fn outcome(&self) -> Outcome {

@@ -1,8 +1,10 @@
 //! What runs cost, and how many of them a candidate is worth.
 
 use crate::simplify::LEAPS;
-use bohr_event::control::Recorded;
+use bohr_event::control::{Recorded, Step};
+use bohr_event::{EventKind, ThreadIndex};
 use bohr_reduce::reduction::{Candidates, Length};
+use std::collections::HashSet;
 
 /// Other schedules that are tried where the old one does not show the failure:
 /// at most so many for a candidate, and for a row of candidates so few that they
@@ -13,8 +15,9 @@ const CHANCES_OF_SHORT_RUNS: u64 = 48;
 const CHANCE_COST: u64 = 2_000_000;
 
 /// Runs with no preemption, one and two that are worth a schedule which people can
-/// follow. The more there are, the more ways to choose their moments.
-const SAMPLES: [u64; LEAPS] = [64, 128, 256];
+/// follow. The more there are, the more ways to choose their moments; with none, there
+/// are but a few orders, and two of them were seen not to fail.
+const SAMPLES: [u64; LEAPS] = [16, 128, 256];
 
 /// The creation of a thread, in events.
 const THREAD_COST: u64 = 50;
@@ -30,9 +33,24 @@ pub fn chances(best: &Recorded, candidates: &Candidates<'_>) -> u64 {
     most.min(CHANCE_COST / (cost.max(1) * candidates.count.max(1) as u64))
 }
 
-/// How many runs with hardly any preemption are tried where a run fails with many.
+/// How many runs with hardly any preemption are tried where a run fails with many. One
+/// in which everybody begins and nobody comes back has as few switches as there can be,
+/// and two preemptions are no better than what it has.
 pub fn samples(best: &Recorded) -> [u64; LEAPS] {
-    SAMPLES.map(|samples| samples.min(CHANCE_COST / cost(best).max(1)))
+    let own = best.steps.iter().filter(|step| !is_life(step));
+    let threads: HashSet<ThreadIndex> = own.map(|step| step.thread).collect();
+    let is_calm = best.schedule.switches() < threads.len();
+    let mut samples = SAMPLES.map(|samples| samples.min(CHANCE_COST / cost(best).max(1)));
+    if is_calm {
+        samples[2..].fill(0);
+    }
+    samples
+}
+
+/// Whether a step is all that threads do that are left out.
+fn is_life(step: &Step) -> bool {
+    use EventKind::{Exit, Free, Start};
+    matches!(step.operation.kind, Start | Exit | Free)
 }
 
 /// What a run costs, in events.

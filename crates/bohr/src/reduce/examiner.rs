@@ -9,15 +9,16 @@ use super::criterion::{
     Criterion, Evaluation, Failed, Refusals, is_cut_off, predicate, visited, who_joins,
 };
 use super::ledger::{Ledger, Purpose};
-use super::observation::{blocks, is_left_out, is_the_only_one};
+use super::observation::{blocks, is_left_out};
 use super::question::{BEYOND, Base, Question};
-use crate::simplify::{loosely, moments};
+use crate::simplify::{exactly_at_first, loosely, moments};
 use bohr_event::abi::STORE_GATE;
 use bohr_event::control::{GateReference, Omissions, OmittedPasses, Passes, Recorded};
 use bohr_event::{PlaceNumber, Schedule, Signature};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials, is_written};
 use bohr_reduce::reduction::{Block, Cut, Length, Turns, is_serial, project, stores};
+use bohr_reduce::{Execution, Reversals, past};
 use bohr_schedule::{Plan, Rule};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -30,6 +31,9 @@ pub const REPLAYS: u64 = 20;
 /// many runs that are short.
 pub const LONG: u64 = 20_000;
 
+/// Runs that are looked at together to find a shorter one.
+const HELPING: u64 = 16;
+
 /// Numbers of preemptions that are tried by chance.
 const FEW: [u32; 3] = [1, 2, 3];
 
@@ -38,6 +42,15 @@ enum Followed {
     Run(Box<Base>),
     /// Of a long run.
     Schedule(Schedule<PlaceNumber>),
+}
+
+/// What one run of each class has come to.
+enum Reversed {
+    Found(Box<Base>),
+    /// None of them shows the failure: nobody has to look any further.
+    Nowhere,
+    /// There are too many.
+    Unknown,
 }
 
 /// What condition II has seen.
@@ -143,17 +156,61 @@ impl<'t> Examiner<'t> {
         question: &Question<'_>,
         good: &Observed,
     ) -> Result<Option<Base>, ExploreError> {
-        if is_the_only_one(good) {
-            return Ok(None);
-        }
         let [few, many] = question.plans();
-        if let Some(run) = self.seek(&few.0, few.1, question)? {
+        // Much can go wrong in most ways where much is left; else little can happen.
+        let has_much_left = matches!(question.length, Length::About(_));
+        if has_much_left && let Some(run) = self.seek(&few.0, few.1, question)? {
+            return Ok(Some(run));
+        }
+        match self.by_reversals(question, good)? {
+            Reversed::Found(run) => return Ok(Some(*run)),
+            Reversed::Nowhere => return Ok(None),
+            Reversed::Unknown => {}
+        }
+        if !has_much_left && let Some(run) = self.seek(&few.0, few.1, question)? {
             return Ok(Some(run));
         }
         if let Some(run) = self.seldom(question, good)? {
             return Ok(Some(run));
         }
         self.seek(&many.0, many.1, question)
+    }
+
+    /// The same by one run of each class of runs that differ from the good one, those
+    /// that differ least first. Where little is left there are few.
+    fn by_reversals(
+        &mut self,
+        question: &Question<'_>,
+        good: &Observed,
+    ) -> Result<Reversed, ExploreError> {
+        // What was left to chance beside the order of events could be otherwise, too.
+        let decided = |run: &Recorded| run.schedule.choices().is_empty();
+        let Some(good) = good.run.as_ref().filter(|good| decided(good)) else {
+            return Ok(Reversed::Unknown);
+        };
+        let most = question.most_events();
+        let classes = question.number_of_chances() as usize;
+        let mut reversals = Reversals::of(Execution::recorded(good), classes);
+        while let Some(beginning) = reversals.next_beginning() {
+            let observed = self.within(&exactly_at_first(beginning), most)?;
+            let is_cut_off = is_cut_off(&observed);
+            if observed.same {
+                let base = self.base_of(&question.cut, observed);
+                let is_short = |base: &Base| base.run.steps.len() as u64 <= most;
+                match base.filter(is_short) {
+                    Some(base) => return Ok(Reversed::Found(Box::new(base))),
+                    None => reversals.miss(),
+                }
+            } else if let Some(run) = observed.run.filter(|run| !is_cut_off && decided(run)) {
+                reversals.learn(Execution::recorded(&run));
+            } else {
+                reversals.miss();
+            }
+        }
+        Ok(match reversals.is_done() {
+            true => Reversed::Nowhere,
+            false => Reversed::Unknown,
+        })
     }
 
     /// The same by chance: a plan with so many seeds, in one go.
@@ -277,26 +334,29 @@ impl<'t> Examiner<'t> {
         plan: &Plan,
         seed: u64,
     ) -> Result<Option<Base>, ExploreError> {
-        let omissions = &cut.without;
         let observed = self.trials.observe(plan, seed)?;
+        Ok(self.base_of(cut, observed))
+    }
+
+    /// A run that was looked at, if it shows the failure and leaves out what it should.
+    fn base_of(&self, cut: &Cut, observed: Observed) -> Option<Base> {
+        let omissions = &cut.without;
         let is_it = observed.same && is_left_out(omissions, &observed);
         let is_it = |run: &Recorded| is_it && is_serial(run, cut);
-        let Some(run) = observed.run.filter(is_it) else {
-            return Ok(None);
-        };
+        let run = observed.run.filter(is_it)?;
         let turns = Turns::of(&run);
         let mut blocks = blocks(&observed.passes, &run, &turns, omissions);
         if omissions.stores().next().is_some() {
             blocks.extend(self.stores(&run, &observed.passes, omissions));
         }
         let without = omissions.clone();
-        Ok(Some(Base {
+        Some(Base {
             run,
             without,
             blocks,
             turns,
             longest: 0,
-        }))
+        })
     }
 
     /// What threads do that come one after the other, if that was not too long to keep.
@@ -334,28 +394,61 @@ impl<'t> Examiner<'t> {
         Ok((events <= most).then_some(events))
     }
 
-    /// The run with the fewest events, then switches, that leaves out the same
-    /// as the best so far, if one of a few is better.
+    /// A run with fewer events, or as many and fewer switches, that leaves out the same as
+    /// the best so far: what had to come before the failure alone, or one of a few others.
     pub fn shorter(&mut self, question: &Question<'_>) -> Result<Option<Base>, ExploreError> {
         self.leave_out(&question.cut.without);
         let best = &question.base.run;
         let mut least = (best.steps.len() as u64, best.schedule.switches() as u64);
         let mut found = None;
-        for (plan, seeds) in question.plans() {
-            let sizes = self.trials.sizes(&plan, 0..seeds)?;
-            if let Some((size, seed)) = sizes.into_iter().min().filter(|(size, _)| *size < least) {
-                least = size;
-                found = Some((plan, seed));
-            }
+        if best.steps.len() as u64 <= LONG
+            && let Some(past) = past(Execution::recorded(best))
+            && let Some(base) = self.fails(&exactly_at_first(past), self.seed, question)?
+        {
+            let size = (
+                base.run.steps.len() as u64,
+                base.run.schedule.switches() as u64,
+            );
+            found = (size < least).then_some(base);
+            least = least.min(size);
         }
-        let Some((plan, seed)) = found else {
-            return Ok(None);
-        };
-        let Some(base) = self.fails(&plan, seed, question)? else {
+        if let Some((plan, seed)) = self.shorter_by_chance(question, least)? {
+            let base = self.fails(&plan, seed, question)?;
+            found = base.or(found);
+        }
+        let Some(base) = found else {
             return Ok(None);
         };
         let always = !question.surely || self.replays_always(&question.cut, &base.run.schedule)?;
         Ok(always.then_some(base))
+    }
+
+    /// A plan and a seed whose run is smaller than so much. As long as some help, others
+    /// may help more.
+    fn shorter_by_chance(
+        &mut self,
+        question: &Question<'_>,
+        mut least: (u64, u64),
+    ) -> Result<Option<(Plan, u64)>, ExploreError> {
+        let mut found = None;
+        for (plan, seeds) in question.plans() {
+            let mut next = 0;
+            while next < seeds {
+                let end = seeds.min(next + HELPING);
+                let sizes = self.trials.sizes(&plan, next..end)?;
+                let best = sizes.into_iter().min().filter(|(size, _)| *size < least);
+                match best {
+                    Some((size, seed)) => {
+                        least = size;
+                        found = Some((plan.clone(), seed));
+                    }
+                    None if found.is_some() => return Ok(found),
+                    None => {}
+                }
+                next = end;
+            }
+        }
+        Ok(found)
     }
 
     /// Condition II. The run may fail in another way, where what is left out is

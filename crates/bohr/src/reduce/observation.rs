@@ -1,19 +1,11 @@
-//! What a run that was looked at tells: the blocks that its threads came by, whether it
-//! leaves out what it should, and whether it could have gone otherwise.
+//! What a run that was looked at tells: the blocks that its threads came by, and
+//! whether it leaves out what it should.
 
 use bohr_event::control::{Omissions, OmittedPasses, Passes, Recorded};
 use bohr_event::{EventKind, ThreadIndex, ThreadPath};
 use bohr_explore::Observed;
 use bohr_reduce::reduction::{Block, Turns, joins, pinned, pinned_calls, usual_length};
-use bohr_reduce::{Execution, has_rivals};
 use std::collections::HashSet;
-
-/// Whether a run that went well is all that its threads can do: nothing in it could
-/// come in another order.
-pub fn is_the_only_one(good: &Observed) -> bool {
-    let run = good.run.as_ref().filter(|_| !good.failed);
-    run.is_some_and(|run| !has_rivals(Execution::recorded(run)))
-}
 
 pub fn blocks(
     passes: &[Passes],

@@ -1,6 +1,7 @@
 //! What is asked about a candidate, and how much an answer may cost.
 
 use super::criterion::Criterion;
+use super::examiner::LONG;
 use bohr_event::control::{Omissions, Recorded};
 use bohr_reduce::reduction::{Block, Cut, Length, Turns};
 use bohr_schedule::{Plan, Rule};
@@ -11,6 +12,10 @@ const GROWTH: u64 = 2;
 
 /// The same for a run of which only the order of magnitude is known.
 const ABOUT: u64 = 4;
+
+/// How many times as long as in the best run somebody goes on who is interrupted by
+/// chance in a long one.
+const CALM: u64 = 2;
 
 /// Events after which a run that is too long is ended.
 pub const BEYOND: u64 = 1000;
@@ -75,6 +80,14 @@ impl Question<'_> {
             _ => self.base.run.steps.len() as u64,
         };
         let seeds = self.number_of_chances().div_ceil(2);
-        [Rule::Pct { depth: 3, length }, Rule::Random].map(|rule| (Plan::new(rule), seeds))
+        // A long run that switches all the time cannot be made calmer afterwards.
+        let switches = self.base.run.schedule.switches() as u64;
+        let many = match length > LONG {
+            true => Rule::Slices {
+                mean: CALM * length / switches.max(1),
+            },
+            false => Rule::Random,
+        };
+        [Rule::Pct { depth: 3, length }, many].map(|rule| (Plan::new(rule), seeds))
     }
 }

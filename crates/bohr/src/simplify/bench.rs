@@ -72,6 +72,18 @@ pub fn loosely(schedule: Schedule<PlaceNumber>) -> Plan {
     }
 }
 
+/// A plan that follows a schedule event for event and preempts nobody then.
+pub fn exactly_at_first(schedule: Schedule<PlaceNumber>) -> Plan {
+    Plan {
+        follow: Some(Follow {
+            schedule,
+            fidelity: Fidelity::Exact,
+            then_rule: true,
+        }),
+        ..Plan::new(Rule::Sequential)
+    }
+}
+
 /// Moments of a failing run at which others might fail with fewer preemptions; good
 /// runs tell when else threads come to the same places.
 pub fn moments<'r>(failing: &Recorded, good: impl IntoIterator<Item = &'r Recorded>) -> Moments {

@@ -6,7 +6,7 @@ use super::super::examiner::{Examiner, LONG, REPLAYS};
 use super::super::ledger::Purpose;
 use super::super::question::Base;
 use super::Workshop;
-use super::reducer::{hash, hash_of};
+use super::reducer::{AGAIN, hash, hash_of};
 use crate::outcome::Failure;
 use crate::simplify::Bench;
 use bohr_event::control::Recorded;
@@ -36,6 +36,7 @@ impl Workshop<'_, '_> {
         let is_better = self.shows_always(&cut, &calm)?;
         if is_better {
             self.take(calm, cut, true)?;
+            self.shown_always = Some(self.result());
         }
         Ok((rounds, is_better))
     }
@@ -74,19 +75,31 @@ impl Workshop<'_, '_> {
         };
         let (bug, bar, go_on) = (self.bug, self.bar, self.go_on);
         let go_on = || go_on();
+        let in_vain = self.leapt_in_vain;
+        let mut leapt_in_vain = in_vain;
         let improve = |examiner: &mut Examiner<'_>| {
             examiner.leave_out(&cut.without);
             let mut bench = Bench::new(&mut examiner.trials, bug.seed, &go_on, bar, None);
             bench.at_most(failing.schedule.events(), bug.signature.kind.is_endless());
             // Hardly any preemption at once, if that shows it as soon, rather than one
-            // switch less at a time. Chance does not keep threads in one piece.
-            if cut.serial.is_empty() {
+            // switch less at a time. Chance does not keep threads in one piece, and what
+            // it has not found in a longer run is not in a shorter one.
+            let events = failing.schedule.events();
+            let known = in_vain.is_some_and(|(preemptive, then)| {
+                failing.cost.preemptive <= preemptive && then < AGAIN * events
+            });
+            if cut.serial.is_empty() && !known {
+                let before = failing.cost;
                 bench.leap(&mut failing, samples(run))?;
+                let is_in_vain = failing.cost == before && go_on();
+                leapt_in_vain = is_in_vain.then_some((before.preemptive, events));
             }
             let rounds = dynamic::improve(&mut failing, &mut bench)?;
             Ok((rounds, examiner.base(cut, failing.schedule)?))
         };
         let examiner = self.crew.first_examiner();
-        examiner.spend(Purpose::Calming, improve)
+        let calmer = examiner.spend(Purpose::Calming, improve);
+        self.leapt_in_vain = leapt_in_vain;
+        calmer
     }
 }

@@ -21,7 +21,10 @@ use std::sync::PoisonError;
 
 /// A search in vain is made again where runs have become so many times shorter: chance
 /// comes further in them.
-const AGAIN: u64 = 2;
+pub(super) const AGAIN: u64 = 2;
+
+/// Runs that are looked at to find a shorter one where more will go anyway.
+const A_FEW: u64 = 16;
 
 /// All that an answer depends on.
 fn content(question: &Question<'_>, base: u64) -> u64 {
@@ -40,6 +43,15 @@ fn content(question: &Question<'_>, base: u64) -> u64 {
 pub(super) fn hash_of(cut: &Cut) -> u64 {
     let mut hasher = DefaultHasher::new();
     cut.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The same whatever stores are left out.
+fn hash_without_stores(cut: &Cut) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let passes = cut.without.iterations.iter();
+    let passes: Vec<_> = passes.filter(|one| !one.gate.is_store()).collect();
+    (&cut.without.threads, passes, &cut.serial).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -149,17 +161,27 @@ impl Reducer for Workshop<'_, '_> {
         }
     }
 
-    fn shorten(&mut self) -> Result<u64, Failure> {
+    fn shorten(&mut self, thoroughly: bool) -> Result<u64, Failure> {
+        // Without a store more, nobody takes another way.
+        let events = self.events();
+        let known = (hash_without_stores(&self.cut), events);
+        if self.as_short_as_can_be == Some(known) {
+            return Ok(0);
+        }
         let single = Candidates {
             count: 1,
             cut: &|_| Cut::default(),
             length: Length::Longer,
         };
+        let chances = chances(&self.best.run, &single);
         let question = Question {
             cut: self.cut.clone(),
             base: &self.best,
             criterion: &self.criterion,
-            chances: chances(&self.best.run, &single),
+            chances: match thoroughly {
+                true => chances,
+                false => chances.min(A_FEW),
+            },
             length: Length::Shorter,
             surely: self.suspicious,
         };
@@ -170,6 +192,8 @@ impl Reducer for Workshop<'_, '_> {
         if let Some(run) = found.map_or(Ok(None), |run| self.calmed(&cut, run))? {
             self.take(run, cut, self.suspicious)?;
         }
+        let is_in_vain = thoroughly && self.events() == events && (self.go_on)();
+        self.as_short_as_can_be = is_in_vain.then_some(known);
         Ok(rounds)
     }
 
@@ -312,8 +336,10 @@ impl Reducer for Workshop<'_, '_> {
     }
 
     fn confirm(&mut self, finally: bool) -> Result<Cut, Failure> {
-        if self.confirmed.is_some() && (finally || self.is_cheap()) {
+        let is_worth_it = finally || self.is_cheap() && self.is_far_shorter();
+        if self.confirmed.is_some() && is_worth_it {
             let always = self.replays(REPLAYS)? == REPLAYS;
+            self.shown_always = always.then(|| self.result());
             if let Some((best, cut)) = self.confirmed.take().filter(|_| !always) {
                 (self.best, self.cut) = (best, cut);
                 self.suspicious = true;
