@@ -3,6 +3,9 @@
 use super::{Reduced, paper};
 use bohr_museum::Papers;
 
+/// Replays that a result has to pass.
+const REPLAYS: f64 = 20.0;
+
 /// LEAN's column, our fields, and how they are headed.
 const COLUMNS: [(&str, &str, &str); 4] = [
     ("size", "bytes", "bytes"),
@@ -192,6 +195,7 @@ pub fn profile(reduced: &Reduced) {
         })
         .collect();
     println!("  runs by what they were for: {}", purposes.join(", "));
+    proof(reduced, replay);
     let (runs, least) = (reduced.number("runs"), reduced.number("run_seconds_least"));
     println!(
         "  {runs:.0} runs, {:.2} ms of the stages for each; one that ends at its first event takes {:.2} ms, as many of them {:.2} s or {:.1} replays",
@@ -199,5 +203,19 @@ pub fn profile(reduced: &Reduced) {
         1e3 * least,
         runs * least,
         runs * least / replay.max(f64::MIN_POSITIVE),
+    );
+}
+
+/// What it takes at least to say of a result that it is one: so many replays, and a run
+/// without each thread and each pass that is left, none of them longer than to its first
+/// event. Nobody who is told the result beforehand can do with less.
+fn proof(reduced: &Reduced, replay: f64) {
+    let least = reduced.number("run_seconds_least");
+    let threads = reduced.number("threads_after") - 1.0;
+    let runs = REPLAYS + threads + reduced.number("iterations_after");
+    println!(
+        "  to prove the result alone takes {runs:.0} runs, {:.1} replays or more; {:.0} runs were made",
+        runs * least / replay.max(f64::MIN_POSITIVE),
+        reduced.number("runs"),
     );
 }
