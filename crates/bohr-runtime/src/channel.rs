@@ -29,6 +29,25 @@ impl Channel {
         move_up(socket as i32).map(Channel)
     }
 
+    /// The connection that the program had before it began again.
+    pub fn adopt(descriptor: i32) -> Result<Channel, i32> {
+        let channel = Channel(descriptor);
+        channel.outlive(false).map(|()| channel)
+    }
+
+    /// Its descriptor.
+    pub fn descriptor(self) -> i32 {
+        self.0
+    }
+
+    /// Whether it stays when the process becomes another program.
+    pub fn outlive(self, stays: bool) -> Result<(), i32> {
+        let flag = if stays { 0 } else { libc::FD_CLOEXEC } as usize;
+        let arguments = [self.0 as usize, libc::F_SETFD as usize, flag, 0, 0, 0];
+        // SAFETY: changes a flag of a descriptor of ours.
+        unsafe { system::try_call(libc::SYS_fcntl, arguments) }.map(|_| ())
+    }
+
     /// Sends a message; an explorer that is gone ends the template.
     pub fn send(self, reply: &Reply) {
         if system::write_all(self.0, &frame(reply)).is_err() {

@@ -2,7 +2,7 @@
 //! stands, and what must not differ from run to run.
 
 use crate::system;
-use alloc::vec::Vec;
+use alloc::{ffi::CString, format, vec::Vec};
 use bohr_event::control::{CONTROL_VARIABLE, LIBRARIES_VARIABLE};
 use core::{
     ffi::{CStr, c_char},
@@ -10,8 +10,9 @@ use core::{
 };
 
 /// Variables that exist only because of bohr.
-const TRACES: [&[u8]; 4] = [
+const TRACES: [&[u8]; 5] = [
     b"BOHR_CONTROL=",
+    b"BOHR_BEGUN_AGAIN=",
     b"BOHR_LIBRARIES=",
     b"LD_PRELOAD=",
     b"LD_BIND_NOW=",
@@ -67,6 +68,34 @@ pub unsafe fn libraries(variables: *mut *mut c_char) -> Option<&'static str> {
     // SAFETY: the caller vouches for it.
     let list = unsafe { value(variables, LIBRARIES_VARIABLE) }?;
     core::str::from_utf8(list).ok()
+}
+
+/// By which the program tells itself, as it begins again, where its connection is.
+const AGAIN_VARIABLE: &str = "BOHR_BEGUN_AGAIN";
+
+/// The connection of a program that has begun again.
+///
+/// # Safety
+/// `variables` must be the program's environment.
+pub unsafe fn earlier_channel(variables: *mut *mut c_char) -> Option<i32> {
+    // SAFETY: the caller vouches for it.
+    let said = unsafe { value(variables, AGAIN_VARIABLE) }?;
+    core::str::from_utf8(said).ok()?.parse().ok()
+}
+
+/// What tells of it.
+pub fn begun_again(descriptor: i32) -> CString {
+    let text = format!("{AGAIN_VARIABLE}={descriptor}");
+    CString::new(text).unwrap_or_default()
+}
+
+/// Where the strings are.
+///
+/// # Safety
+/// `array` must be a null-terminated array of C strings.
+pub unsafe fn pointers(array: *mut *mut c_char) -> Vec<*const c_char> {
+    // SAFETY: the caller vouches for it.
+    unsafe { strings(array) }.map(CStr::as_ptr).collect()
 }
 
 /// The value of a variable.

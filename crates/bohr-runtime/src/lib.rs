@@ -25,6 +25,7 @@ mod carrier;
 mod channel;
 mod child;
 mod clock;
+mod constructors;
 mod control;
 mod descriptors;
 mod dispatch;

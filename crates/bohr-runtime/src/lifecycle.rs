@@ -1,9 +1,9 @@
 //! From the loading of the library to the program's `main`, and to its end.
 
 use crate::{
-    addresses, carrier::CarrierOnly, channel::Channel, control, dispatch, early, engine::ENGINE,
-    environment, faults, hooks, interpose::loading, notices, real::real, sanitizers,
-    signals::alternate, system, template, thread::Thread, threads, verdict,
+    addresses, carrier::CarrierOnly, channel::Channel, constructors, control, dispatch, early,
+    engine::ENGINE, environment, faults, hooks, interpose::loading, notices, real::real,
+    sanitizers, signals::alternate, system, template, thread::Thread, threads, verdict,
 };
 use bohr_event::{
     EventKind, ThreadPath,
@@ -46,15 +46,25 @@ extern "C" fn loaded(_: i32, arguments: *mut *mut c_char, variables: *mut *mut c
     if unsafe { environment::restart_prepared(arguments, variables) }.is_err() {
         notices::note(Notice::RandomAddresses);
     }
-    let Ok(channel) = Channel::connect(&name) else {
+    // SAFETY: as above.
+    let earlier = unsafe { environment::earlier_channel(variables) };
+    let connected = match earlier {
+        Some(descriptor) => Channel::adopt(descriptor),
+        None => Channel::connect(&name),
+    };
+    let Ok(channel) = connected else {
         system::say("bohr: the explorer that started this program is gone\n");
         system::exit(2);
     };
     set_panic_hook();
-    channel.send(&Reply::Hello(Hello {
-        version: CONTROL_VERSION,
-        process: system::process_number() as u32,
-    }));
+    if earlier.is_none() {
+        channel.send(&Reply::Hello(Hello {
+            version: CONTROL_VERSION,
+            process: system::process_number() as u32,
+        }));
+    }
+    // SAFETY: as above.
+    unsafe { constructors::prepare(channel, earlier.is_some(), arguments, variables) };
     // SAFETY: as above.
     if let Some(list) = unsafe { environment::libraries(variables) } {
         loading::take_list(list);
@@ -106,9 +116,12 @@ unsafe extern "C-unwind" fn __libc_start_main(
         ) -> i32
     );
     STARTUP.main.set(Some(main));
-    let main = match STARTUP.channel.get() {
-        Some(_) => controlled_main,
-        None => main,
+    let (main, init) = match STARTUP.channel.get() {
+        Some(_) => (
+            controlled_main as Main,
+            constructors::begin().unwrap_or(init),
+        ),
+        None => (main, init),
     };
     // SAFETY: passes on what the program's entry code passed.
     unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
@@ -120,6 +133,7 @@ unsafe extern "C-unwind" fn controlled_main(
     arguments: *mut *mut c_char,
     variables: *mut *mut c_char,
 ) -> i32 {
+    constructors::end();
     early::await_end();
     // SAFETY: the C library passes the program's own arrays.
     let (arguments, variables) = unsafe { environment::settle(count, arguments, variables) };
@@ -161,9 +175,13 @@ extern "C-unwind" fn main_thread(_: usize) {
     let place = STARTUP.main.get().map_or(0, |main| main as usize);
     threads::started(EventKind::Start, threads::entry(place));
     let (count, arguments, variables) = STARTUP.arguments.get();
+    let (arguments, variables) = (arguments as *mut _, variables as *mut _);
     if let Some(main) = STARTUP.main.get() {
-        // SAFETY: calls the program's `main` as the C library would.
-        let code = unsafe { main(count, arguments as *mut _, variables as *mut _) };
+        // SAFETY: calls the program's constructors and `main` as the C library would.
+        let code = unsafe {
+            constructors::run_rest(count, arguments, variables);
+            main(count, arguments, variables)
+        };
         // SAFETY: as returning from `main` does.
         unsafe { libc::exit(code) };
     }
@@ -206,6 +224,7 @@ fn flush() {
 /// The last of the handlers at exit: the run is over.
 extern "C" fn at_exit() {
     if control::is_on() {
+        threads::ends_process();
         verdict::exited(crate::interpose::exit::code(), flush);
         // What is left is the C library's, down to the call that ends the process.
         dispatch::end();

@@ -161,7 +161,11 @@ fn is_harmless(number: i64, arguments: [usize; 6]) -> bool {
         }
         // Where output goes is seen to; other files were opened for writing.
         libc::SYS_write | libc::SYS_writev => (1..=2).contains(&first),
-        libc::SYS_ioctl => footprint::only_asks(number, arguments),
+        libc::SYS_ioctl => {
+            // Whether a descriptor is closed by `exec` is a matter of the process.
+            let of_process = [libc::FIOCLEX, libc::FIONCLEX].map(|asked| asked as usize);
+            of_process.contains(&second) || footprint::only_asks(number, arguments)
+        }
         libc::SYS_fcntl => ![
             libc::F_SETLK,
             libc::F_SETLKW,

@@ -12,24 +12,47 @@ use core::{
 /// ```
 macro_rules! real {
     (fn $name:ident($($argument:ty),* $(,)?) $(-> $result:ty)?) => {{
-        static FOUND: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-        const NAME: &core::ffi::CStr =
-            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => panic!("a name holds no zero byte"),
-            };
-        // Entered into a table, so that the template looks it up for all its runs.
-        #[used]
-        #[unsafe(link_section = "bohr_real")]
-        static ENTRY: $crate::real::Entry = $crate::real::Entry { name: NAME.as_ptr(), found: &FOUND };
-        let address = $crate::real::find(&ENTRY);
+        let address = $crate::real::find($crate::real::entry!($name));
         // SAFETY: the C library's function of this name has this type.
         unsafe {
             core::mem::transmute::<usize, unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?>(address)
         }
     }};
 }
-pub(crate) use real;
+
+/// The same of a function that younger C libraries have.
+macro_rules! real_if_any {
+    (fn $name:ident($($argument:ty),* $(,)?) $(-> $result:ty)?) => {{
+        $crate::real::known($crate::real::entry!($name)).map(|address| {
+            // SAFETY: as above.
+            unsafe {
+                core::mem::transmute::<usize, unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?>(address)
+            }
+        })
+    }};
+}
+
+/// The entry of a function in the table by which the template looks it up for all its
+/// runs.
+macro_rules! entry {
+    ($name:ident) => {{
+        static FOUND: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+        const NAME: &core::ffi::CStr =
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes())
+            {
+                Ok(name) => name,
+                Err(_) => panic!("a name holds no zero byte"),
+            };
+        #[used]
+        #[unsafe(link_section = "bohr_real")]
+        static ENTRY: $crate::real::Entry = $crate::real::Entry {
+            name: NAME.as_ptr(),
+            found: &FOUND,
+        };
+        &ENTRY
+    }};
+}
+pub(crate) use {entry, real, real_if_any};
 
 /// Version of the condition functions since 2003; the symbols without a version
 /// lead to their predecessors.
@@ -57,6 +80,14 @@ pub fn find(entry: &Entry) -> usize {
             address
         }
         address => address,
+    }
+}
+
+/// The address of the next definition, if the template has found one.
+pub fn known(entry: &Entry) -> Option<usize> {
+    match entry.found.load(Ordering::Relaxed) {
+        0 => None,
+        address => Some(address),
     }
 }
 

@@ -13,11 +13,11 @@ use crate::{
     engine::{ENGINE, operation},
     faults,
     interpose::machine,
-    thread::Thread,
+    thread::{Life, Thread, Wait},
     verdict,
 };
 use alloc::format;
-use bohr_event::{EventKind, FailureKind};
+use bohr_event::{EventKind, FailureKind, ThreadIndex};
 use core::{
     cell::{Cell, RefCell},
     mem::MaybeUninit,
@@ -148,9 +148,40 @@ pub fn pending(thread: &Thread) -> u64 {
     thread.signals.get() | PENDING.load(Ordering::Relaxed)
 }
 
-/// Whether something is pending that any thread may handle.
+/// Whether something is pending that was sent to no thread in particular.
 pub fn is_any_for_all() -> bool {
     PENDING.load(Ordering::Relaxed) != 0
+}
+
+/// What is pending and may be taken by the thread, blocked or not. As in Linux, a signal
+/// for the process is main's unless that blocks it, however many others would take it:
+/// so a timer ends the wait of main, and not that of others. What has no handler, and
+/// ends the process, may be anybody's.
+#[inline]
+pub fn within_reach(thread: &Thread) -> u64 {
+    match PENDING.load(Ordering::Relaxed) {
+        0 => thread.signals.get(),
+        for_all if thread.index == ThreadIndex::MAIN => thread.signals.get() | for_all,
+        for_all => thread.signals.get() | for_all & !kept_for_main(for_all),
+    }
+}
+
+#[cold]
+fn kept_for_main(signals: u64) -> u64 {
+    let main = ENGINE.thread(ThreadIndex::MAIN);
+    if main.life.get() != Life::Alive {
+        return 0;
+    }
+    let mut left = signals & !main.mask.get();
+    let mut kept = 0;
+    while left != 0 {
+        let signal = left.trailing_zeros() as i32 + 1;
+        left &= !bit(signal);
+        if is_caught(signal) {
+            kept |= bit(signal);
+        }
+    }
+    kept
 }
 
 /// Whether a signal has been sent to the thread, or to the process, and nobody has
@@ -166,12 +197,23 @@ pub fn is_waiting(signal: i32, thread: Option<&Thread>) -> bool {
 /// Whether the thread has something to handle now.
 #[inline]
 pub fn is_due(thread: &Thread) -> bool {
-    pending(thread) & !thread.mask.get() != 0
+    within_reach(thread) & !thread.mask.get() != 0
+}
+
+/// Whether a thread other than this one could take a signal that is sent to the process.
+fn is_for_another(thread: &Thread, signal: i32) -> bool {
+    let mut found = false;
+    ENGINE.each_live(|other| {
+        let waits = matches!(other.wait.get(), Wait::Signal(set) if set & bit(signal) != 0);
+        let takes = waits || other.mask.get() & bit(signal) == 0;
+        found |= takes && other.index != thread.index;
+    });
+    found
 }
 
 /// Takes the lowest pending signal of a set away from the thread or process.
 pub fn take(thread: &Thread, set: u64) -> Option<(i32, Sent)> {
-    let matching = pending(thread) & set;
+    let matching = within_reach(thread) & set;
     if matching == 0 {
         return None;
     }
@@ -199,6 +241,14 @@ pub enum Handled {
     Restarts,
     /// One of them does not.
     Interrupts,
+}
+
+/// The running thread has sent a signal to its process. If nobody else could handle it,
+/// it has done so before its call ends; if somebody could, the schedule decides.
+pub fn sent_by(thread: &Thread, signal: i32, place: u64) {
+    if !is_caught(signal) || !is_for_another(thread, signal) {
+        deliver(thread, place);
+    }
 }
 
 /// Handles what is due for the running thread. Each handler is an event.

@@ -30,6 +30,8 @@ pub struct Wish {
     pub detached: bool,
     /// The processors that it is to run on, if not those of its parent.
     pub processors: Option<u8>,
+    /// Signals that it blocks, if that is not what its creator blocks.
+    pub blocked: Option<u64>,
 }
 
 impl Wish {
@@ -41,6 +43,7 @@ impl Wish {
             given: None,
             detached: false,
             processors: None,
+            blocked: None,
         }
     }
 }
@@ -57,7 +60,7 @@ pub fn create(wish: Wish, place: u64) -> Result<libc::pthread_t, i32> {
     let path = parent.path.child(parent.next_child());
     let thread = ENGINE.add(path.clone(), heap::region_of(hash(&path)));
     thread.detached.set(wish.detached);
-    thread.mask.set(parent.mask.get());
+    thread.mask.set(wish.blocked.unwrap_or(parent.mask.get()));
     let processors = wish.processors.unwrap_or(parent.processors.get());
     thread.processors.set(processors);
     thread.name.set(machine::name(parent));
@@ -190,6 +193,21 @@ pub fn join(thread: &'static Thread, place: u64, deadline: u64) -> Result<usize,
             recycle(thread);
             Ok(thread.result.get())
         }
+    }
+}
+
+/// The running thread ends the process. Others that are still there may go on until it
+/// does, and see what it has done last.
+pub fn ends_process() {
+    let thread = ENGINE.current();
+    let mut is_last = true;
+    ENGINE.each_live(|other| is_last &= other.queue.is_some() || other.index == thread.index);
+    if !is_last {
+        let place = thread
+            .start
+            .get()
+            .map_or(0, |(start, _)| entry(start as usize));
+        ENGINE.step(operation(EventKind::Exit, thread.object(), place));
     }
 }
 

@@ -90,7 +90,7 @@ fn holds(thread: &Thread, wait: Wait) -> bool {
         Wait::Once(address) => read_word(address) & 1 == 0,
         Wait::End(other) => ENGINE.thread(other).life.get() != Life::Alive,
         Wait::Wake(word) => thread.woken.get() || is_changed(thread, word),
-        Wait::Signal(set) => signals::pending(thread) & set != 0,
+        Wait::Signal(set) => signals::within_reach(thread) & set != 0,
         Wait::Descriptor(descriptor, events) => crate::descriptors::is_ready(descriptor, events),
         Wait::Held(address) => Mutex::at(address).can_be_given_back_by(thread.owner_number.get()),
         Wait::Timer(timer) => timers::has_expired(timer),

@@ -73,6 +73,17 @@ fn a_lone_thread_in_a_loop_is_told() {
     );
 }
 
+/// Threads that are still there see what the process does last.
+#[test]
+fn threads_that_outlive_destructors_are_seen() {
+    let program = Program::compile("last_words.c");
+    let mut template = program.start();
+    let reports = template.run(&job(&Plan::new(Rule::Random), 50));
+    let fails = |report: &&harness::Ran| matches!(&report.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Abort);
+    let failing = reports.iter().filter(fails).count();
+    assert!(0 < failing && failing < reports.len(), "{failing}");
+}
+
 /// The limit of events is met at the same event by whoever decides, also where a
 /// thread gives way just then.
 #[test]

@@ -121,6 +121,11 @@ fn signals() {
 }
 
 #[test]
+fn signals_that_are_sent_to_the_process() {
+    Program::compile("signals_for_all.c").always_succeeds(20);
+}
+
+#[test]
 fn jumps_out_of_handlers_and_old_names() {
     Program::compile("jumps.c").always_succeeds(10);
 }

@@ -6,7 +6,7 @@ use crate::harness;
 use bohr_event::FailureKind;
 use bohr_event::control::{Checkpoints, Detailing, ForkPoint, Notice, Outcome, Output, Reply};
 use bohr_schedule::{Plan, Rule};
-use harness::{Program, Template, job};
+use harness::{Program, Ran, Template, job};
 use std::{
     path::Path,
     process::Command,
@@ -245,6 +245,26 @@ fn threads_from_before_main_can_be_joined() {
             report.outcome
         );
     }
+}
+
+/// Constructors that start threads are the beginning of the first thread: what they start
+/// is under control, up to the last destructor.
+#[test]
+fn threads_of_static_constructors_are_controlled() {
+    let program = Program::compile("constructed_threads.c");
+    for report in program.always_succeeds(10) {
+        let detail = report.report.detail.expect("asked for");
+        assert!(!detail.notices.contains(&Notice::EarlyThread));
+        assert_eq!(report.report.threads, 4);
+    }
+    let mut template = program.start_with(&["careless"]);
+    let reports = template.run(&job(&Plan::new(Rule::Random), 100));
+    let hangs = |report: &&Ran| {
+        matches!(&report.outcome, Outcome::Failed(failure)
+            if failure.kind == FailureKind::Deadlock)
+    };
+    let missed = reports.iter().filter(hangs).count();
+    assert!(missed > 0 && missed < reports.len(), "{missed}");
 }
 
 /// Wake-ups go from threads of a run to those who are not under control, and back; what

@@ -1,8 +1,10 @@
 //! The ways in which a program ends: by itself, by an assertion, by a panic.
 
 use super::{caller, interpose};
-use crate::signals;
-use crate::{carrier::CarrierOnly, control, objects::OBJECTS, policy, real::real, system, verdict};
+use crate::{
+    carrier::CarrierOnly, control, objects::OBJECTS, policy, real::real, signals, system, threads,
+    verdict,
+};
 use bohr_event::FailureKind;
 use core::{
     cell::Cell,
@@ -42,6 +44,7 @@ interpose! {
 
     fn _exit(code: i32) -> ! {
         if control::is_on() {
+            threads::ends_process();
             verdict::exited(code & 0xff, || ());
         }
         system::exit(code)
@@ -49,6 +52,7 @@ interpose! {
 
     fn _Exit(code: i32) -> ! {
         if control::is_on() {
+            threads::ends_process();
             verdict::exited(code & 0xff, || ());
         }
         system::exit(code)
@@ -56,6 +60,7 @@ interpose! {
 
     fn quick_exit(code: i32) -> ! {
         if control::is_on() {
+            threads::ends_process();
             verdict::exited(code & 0xff, || ());
         }
         let exit = real!(fn quick_exit(i32) -> !);

@@ -79,7 +79,7 @@ fn send_to_process(signal: i32, sent: Sent, place: u64) -> i32 {
     }
     ENGINE.step(operation(EventKind::Signal, 0, place));
     signals::send_to_process(signal, sent);
-    signals::deliver(ENGINE.current(), place);
+    signals::sent_by(ENGINE.current(), signal, place);
     0
 }
 

@@ -3,14 +3,15 @@
 use super::{affinity, caller, interpose};
 use crate::{
     clock::CLOCK,
-    control, early,
+    constructors, control, early,
     engine::{ENGINE, operation},
-    real::real,
+    real::{real, real_if_any},
+    signals,
     thread::{NOW, Start},
     threads::{self, Wish},
 };
 use bohr_event::EventKind;
-use core::ffi::c_void;
+use core::{ffi::c_void, mem::MaybeUninit};
 
 /// Bytes below a stack that nobody can touch; the gaps between stacks are larger.
 const GUARD: usize = 4096;
@@ -31,6 +32,7 @@ unsafe fn wish(
             libc::pthread_attr_getstacksize(attributes, &mut wish.stack);
             libc::pthread_attr_getstack(attributes, &mut start, &mut length);
             wish.processors = affinity::of_attributes(attributes);
+            wish.blocked = blocked(attributes);
         }
         wish.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         // Attributes without a stack have one that ends at address 0.
@@ -38,6 +40,20 @@ unsafe fn wish(
         wish.given = (end != 0).then_some((start as usize, end));
     }
     wish
+}
+
+/// Which signals attributes have a thread block; `None` if they leave that to its creator.
+///
+/// # Safety
+/// They must be initialised.
+unsafe fn blocked(attributes: *const libc::pthread_attr_t) -> Option<u64> {
+    let ask = real_if_any!(fn pthread_attr_getsigmask_np(
+        *const libc::pthread_attr_t,
+        *mut libc::sigset_t,
+    ) -> i32)?;
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the caller answers for the attributes; a set may be all zeroes.
+    unsafe { (ask(attributes, set.as_mut_ptr()) == 0).then(|| signals::mask(&set.assume_init())) }
 }
 
 unsafe extern "C" {
@@ -84,6 +100,13 @@ pub fn detach(handle: libc::pthread_t) -> i32 {
     }
 }
 
+/// A thread is about to be created where there is no control.
+pub fn creates_early() {
+    if control::is_watching() {
+        constructors::starts_thread();
+    }
+}
+
 /// A thread has been created where there is no control: yet, or in a child of a run.
 pub fn created_early(handle: libc::pthread_t) {
     if control::is_watching() {
@@ -99,6 +122,7 @@ interpose! {
         argument: *mut c_void,
     ) -> i32 {
         if !control::is_on() {
+            creates_early();
             let create = real!(fn pthread_create(
                 *mut libc::pthread_t,
                 *const libc::pthread_attr_t,

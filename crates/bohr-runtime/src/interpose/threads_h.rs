@@ -39,6 +39,7 @@ unsafe fn deadline(time: *const libc::timespec) -> u64 {
 interpose! {
     fn thrd_create(handle: *mut libc::pthread_t, start: ThreadStart, argument: *mut c_void) -> i32 {
         if !control::is_on() {
+            thread::creates_early();
             let create = real!(fn thrd_create(*mut libc::pthread_t, ThreadStart, *mut c_void) -> i32);
             // SAFETY: passes on what the program passed, which wants the handle there.
             return unsafe {

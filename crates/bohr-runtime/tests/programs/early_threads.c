@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
-// Starts threads before main: one that is joined in main, one that is detached there,
-// one that is joined behind it. With an argument, main joins one that has not ended.
+// Starts threads before main, in the first constructor, which is never under control: one
+// that is joined in main, one that is detached there, one that is joined behind it. With
+// an argument, main joins one that has not ended.
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +21,7 @@ static void *wait(void *unused) {
     return unused;
 }
 
-__attribute__((constructor)) static void before(int arguments) {
+__attribute__((constructor(101))) static void before(int arguments) {
     pthread_create(&inside, 0, work, &inside);
     pthread_create(&detached, 0, work, 0);
     pthread_create(&behind, 0, work, &behind);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ static void prepare(const char *what, const char *path) {
         char text[16];
         FILE *file = fopen("/proc/self/comm", "r");
         assert(file != NULL && fgets(text, sizeof text, file) != NULL);
+        assert(ioctl(fileno(file), FIOCLEX) == 0);
     }
 }
 
