@@ -46,7 +46,7 @@ pub(super) fn evaluate<'bytes>(
         Err(reason) => return without(reason),
     };
     match embedded(&file) {
-        Some((section, code)) if is_bitcode(code) => match examine(&file, code) {
+        Some((section, code)) if is_bitcode(code) => match examine(&file, section, code) {
             Ok(modules) => parts(modules, language_of(section, path)),
             Err(reason) => native(bytes, reason),
         },
@@ -119,16 +119,23 @@ fn language_of(section: &str, path: &Path) -> Language {
     }
 }
 
-/// The bitcode that stands for an object, or why it does not.
+/// The bitcode that stands for an object, or why it does not. That of Rust is from before
+/// the parts of a crate have taken functions over from each other, with all that these
+/// call, and have dropped or renamed what was left: there, the symbols of an object that
+/// is as the compiler wrote it need not be those of its bitcode. Parts of which some were
+/// bitcode and some were not would know each other by different names.
 fn examine<'bytes>(
     file: &ElfFile64<'_, LittleEndian>,
+    section: &str,
     code: &'bytes [u8],
 ) -> Result<Vec<Module<'bytes>>, NativeReason> {
     let modules = modules(code).ok_or(NativeReason::DamagedBitcode)?;
     let several = modules.len() > 1 || file_symbols(file) > 1;
+    let is_original = !several && !is_rewritten(file);
     match alteration(file, &modules) {
         Alteration::None => Ok(modules),
-        Alteration::Unknown if !several && !is_rewritten(file) => Ok(modules),
+        Alteration::Unknown if is_original => Ok(modules),
+        Alteration::Altered if is_original && section == RUST_SECTION => Ok(modules),
         _ if several => Err(NativeReason::PartiallyLinked),
         _ => Err(NativeReason::Rewritten),
     }
@@ -255,6 +262,57 @@ mod tests {
             "compiler_builtins-1.compiler_builtins.2-cgu.0.rcgu.o"
         ));
         assert!(!is_builtin("std-1.std.2-cgu.0.rcgu.o"));
+    }
+
+    /// Two modules of a crate in which one takes over a function of the other, which calls
+    /// the standard library.
+    const CRATE: &str = "
+        pub mod inner {
+            fn deep(text: &str) -> usize { text.lines().map(|line| line.len()).sum() }
+            pub fn size(text: &str) -> usize { if text.is_empty() { panic!(\"no text\") }; deep(text) }
+        }
+        pub mod outer {
+            pub fn sizes(texts: &[String]) -> Vec<usize> {
+                texts.iter().map(|text| crate::inner::size(text)).collect()
+            }
+        }
+    ";
+
+    #[test]
+    fn parts_of_a_crate_that_took_functions_over_are_bitcode() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, library) = (
+            folder.path().join("it.rs"),
+            folder.path().join("libit.rlib"),
+        );
+        std::fs::write(&source, CRATE).unwrap();
+        let mut rustc = std::process::Command::new("rustc");
+        rustc.args(["--crate-type=rlib", "--crate-name=it", "-Copt-level=3"]);
+        rustc.args(["-Ccodegen-units=4", "-Cembed-bitcode=yes", "-o"]);
+        let status = rustc.arg(&library).arg(&source).status().unwrap();
+        assert!(status.success());
+        let bytes = std::fs::read(&library).unwrap();
+        let archive = object::read::archive::ArchiveFile::parse(&*bytes).unwrap();
+        let mut looked_at = 0;
+        let mut taken_over = 0;
+        for member in archive.members().map(Result::unwrap) {
+            let name = String::from_utf8_lossy(member.name()).into_owned();
+            if !name.ends_with(".rcgu.o") {
+                continue;
+            }
+            let object = member.data(&*bytes).unwrap();
+            let part = evaluate(&library, Some(&name), object).pop().unwrap();
+            assert_eq!(part.content, Content::Bitcode, "{name}");
+            let file = parse(object).unwrap();
+            let code = embedded(&file).unwrap().1;
+            let differs = alteration(&file, &modules(code).unwrap()) == Alteration::Altered;
+            looked_at += 1;
+            taken_over += usize::from(differs);
+        }
+        assert!(
+            looked_at > 1 && taken_over > 0,
+            "{taken_over} of {looked_at}"
+        );
     }
 
     #[test]
