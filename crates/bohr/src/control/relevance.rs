@@ -1,6 +1,6 @@
 //! Which events of a failing run matter for its failure.
 
-use bohr_event::control::Recorded;
+use bohr_event::control::{Recorded, Step};
 use bohr_event::{EventKind, Place, PlaceNumber, Signature};
 use bohr_explore::Atlas;
 use bohr_program::{Program, Sharing, SiteNumber};
@@ -78,11 +78,49 @@ fn moments(
         })
         .collect();
     if let Some(last) = run.steps.last() {
-        moments.push(Moment::Event(run.steps.len() as u32 - 1));
+        moments.push(Moment::Event(last_word(&run.steps) as u32));
         moments.extend(failing.map(|site| Moment::End {
             thread: last.thread,
             site: Some(site),
         }));
     }
     moments
+}
+
+/// The last event of the thread that did the last one; if that is the end of it, and of
+/// the process with it, the one before, which depends on something.
+fn last_word(steps: &[Step]) -> usize {
+    let last = steps.len() - 1;
+    let speaks =
+        |step: &Step| step.thread == steps[last].thread && step.operation.kind != EventKind::Exit;
+    steps.iter().rposition(speaks).unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bohr_event::{MemoryOrder, Operation, ThreadIndex};
+
+    fn step(thread: u32, kind: EventKind) -> Step {
+        Step {
+            thread: ThreadIndex(thread),
+            operation: Operation {
+                kind,
+                order: MemoryOrder::Plain,
+                size: 4,
+                object: 0x1000,
+                place: PlaceNumber::new(0, 0),
+            },
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_not_what_it_said_last() {
+        use EventKind::{Exit, Read, Write};
+        let run = [step(0, Write), step(0, Read), step(1, Write), step(0, Exit)];
+        assert_eq!(last_word(&run), 1);
+        assert_eq!(last_word(&run[..3]), 2);
+        assert_eq!(last_word(&run[..2]), 1);
+        assert_eq!(last_word(&[step(0, Exit)]), 0);
+    }
 }
