@@ -4,16 +4,39 @@
 use crate::{
     carrier::CarrierOnly, engine::ENGINE, given, neighbours, notices, system, thread::Wait,
 };
-use alloc::vec::Vec;
+use alloc::{ffi::CString, format, vec::Vec};
 use bohr_event::{Stream, control::Notice};
 use core::{
     cell::{Cell, RefCell},
     mem::MaybeUninit,
 };
 
-/// A question that a waiting call asks again and again: whether any of its
-/// descriptors is ready.
-pub type Check = dyn Fn() -> bool;
+/// What is asked again and again while a call waits.
+pub struct Check<'a> {
+    /// Whether what it waits for has come: any of its descriptors is ready, say.
+    pub has_come: &'a dyn Fn() -> bool,
+    /// Whether somebody outside could bring that about.
+    pub from_outside: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Check<'a> {
+    /// Waits for what anybody may do. What comes from outside is given, in a run of which
+    /// anything is.
+    pub fn of_anybody(has_come: &'a dyn Fn() -> bool) -> Check<'a> {
+        Check {
+            has_come,
+            from_outside: &|| !given::is_any(),
+        }
+    }
+
+    /// Waits for what the program itself does.
+    pub fn of_program(has_come: &'a dyn Fn() -> bool) -> Check<'a> {
+        Check {
+            has_come,
+            from_outside: &|| false,
+        }
+    }
+}
 
 /// Descriptors that are kept track of.
 const TRACKED: usize = 1 << 16;
@@ -122,6 +145,31 @@ pub fn is_internal(descriptor: i32) -> bool {
     is_set(&STREAMS.internal, descriptor)
 }
 
+/// Whether somebody outside can make one of these ready. An `epoll` is as ready as what it
+/// looks at, which the kernel tells.
+pub fn any_from_outside(mut descriptors: impl Iterator<Item = i32>) -> bool {
+    !given::is_any() && descriptors.any(|one| !is_internal(one) && !looks_inside(one, NESTED))
+}
+
+/// How many `epoll` can look at each other, as in the kernel.
+const NESTED: u32 = 5;
+
+/// Whether it is an `epoll` that looks at nothing but what the program itself makes ready.
+fn looks_inside(descriptor: i32, depth: u32) -> bool {
+    let Ok(path) = CString::new(format!("/proc/self/fdinfo/{descriptor}")) else {
+        return false;
+    };
+    let told = system::file(&path).unwrap_or_default();
+    let told = core::str::from_utf8(&told).unwrap_or_default();
+    let looked_at = told.lines().filter_map(|line| {
+        let number = line.strip_prefix("tfd:")?.split_whitespace().next()?;
+        number.parse().ok()
+    });
+    let mut looked_at = looked_at.peekable();
+    looked_at.peek().is_some()
+        && looked_at.all(|one| is_internal(one) || depth > 0 && looks_inside(one, depth - 1))
+}
+
 /// What is read there was read in a recorded run, and what is written goes nowhere.
 pub fn set_stand_in(descriptor: i32, stands: bool) {
     set(&STREAMS.stand_in, descriptor, stands);
@@ -185,12 +233,16 @@ fn poll(entry: &mut libc::pollfd, milliseconds: i32) -> isize {
     unsafe { system::call(libc::SYS_poll, arguments) }
 }
 
-/// Asks the check that lies at this address, on the stack of a waiting thread.
+/// The check that lies at this address, on the stack of a waiting thread.
+fn check_at<'a>(address: usize) -> &'a Check<'a> {
+    // SAFETY: the waiting call keeps what is at this address alive as long as its
+    // thread's wait names it, and nobody looks at it for longer.
+    unsafe { &*(address as *const Check<'_>) }
+}
+
+/// Whether what such a check waits for has come.
 pub fn check(address: usize) -> bool {
-    // SAFETY: the waiting call keeps the reference at this address alive as
-    // long as its thread's wait names it.
-    let check = unsafe { *(address as *const &Check) };
-    check()
+    (check_at(address).has_come)()
 }
 
 /// Nobody can go on and no deadline is near: if somebody waits for the outside
@@ -202,8 +254,9 @@ pub fn wait_for_outside() -> bool {
             Wait::Descriptor(descriptor, _) => {
                 !is_internal(descriptor) || notices::is_noted(Notice::Process)
             }
-            // What comes from outside is given, in such a run.
-            Wait::Check(_) => !given::is_any() || notices::is_noted(Notice::Process),
+            Wait::Check(check) => {
+                notices::is_noted(Notice::Process) || (check_at(check).from_outside)()
+            }
             _ => neighbours::could_end(thread),
         };
     });

@@ -4,7 +4,7 @@
 //! In the place of those, descriptors stand that lead nowhere.
 
 use crate::{
-    descriptors::{self, set_stand_in, status},
+    descriptors::{self, Check, set_stand_in, status},
     given,
     interpose::{self, polling},
     system,
@@ -114,7 +114,7 @@ fn wait_for_ever(descriptor: i32) -> (isize, Answer, usize) {
         true => libc::EAGAIN,
         false => {
             let receive = crate::engine::operation(EventKind::Receive, 0, 0);
-            polling::wait_until(&|| false, receive, u64::MAX);
+            polling::wait_until(&Check::of_program(&|| false), receive, u64::MAX);
             libc::EINTR
         }
     };

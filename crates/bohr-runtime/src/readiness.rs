@@ -6,6 +6,7 @@
 
 use crate::{
     carrier::CarrierOnly,
+    descriptors::Check,
     given,
     interpose::polling::{INTERRUPTED, of_any, wait_until},
     outside::{self, leads_nowhere, leads_outside},
@@ -59,7 +60,7 @@ pub fn answer(asked: &dyn Asked, deadline: u64, place: u64) -> Option<isize> {
     };
     // Nothing was there when the time was over.
     let deadline = if told.is_empty() { deadline } else { u64::MAX };
-    if !wait_until(&has_come, of_any(place), deadline) {
+    if !wait_until(&Check::of_program(&has_come), of_any(place), deadline) {
         return Some(INTERRUPTED);
     }
     let mut now = asked.now(&is_own);
@@ -102,6 +103,12 @@ impl Entries<'_> {
     pub unsafe fn new(entries: *mut libc::pollfd, count: u64) -> Self {
         // SAFETY: the caller's promise.
         Entries(unsafe { cells(entries, count as usize) })
+    }
+
+    /// What they are about.
+    pub fn descriptors(&self) -> impl Iterator<Item = i32> {
+        let all = self.0.iter().map(|entry| entry.get().fd);
+        all.filter(|descriptor| *descriptor >= 0)
     }
 
     /// Asks the kernel about some of them.
@@ -193,6 +200,13 @@ impl Sets<'_> {
         // SAFETY: the caller's promise.
         let sets = sets.map(|set| unsafe { cells(set.cast::<u8>(), bytes) });
         Sets { count, sets }
+    }
+
+    /// What is in them.
+    pub fn descriptors(&self) -> impl Iterator<Item = i32> {
+        let copies = self.copies();
+        let all = (0..self.count).filter(move |one| events(&copies, *one) != 0);
+        all.map(u32::cast_signed)
     }
 
     fn copies(&self) -> [Vec<u8>; 3] {

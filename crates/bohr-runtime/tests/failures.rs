@@ -44,6 +44,12 @@ fn ways_to_fail() {
         ("read-dup", FailureKind::Deadlock),
         ("read-dup3", FailureKind::Deadlock),
         ("read-fcntl", FailureKind::Deadlock),
+        ("await-poll", FailureKind::Deadlock),
+        ("await-select", FailureKind::Deadlock),
+        ("await-epoll", FailureKind::Deadlock),
+        ("await-epolls", FailureKind::Deadlock),
+        ("await-outside", FailureKind::TimeLimit),
+        ("await-epoll-outside", FailureKind::TimeLimit),
     ];
     for (way, kind) in expected {
         let failure = failure(&program, way);

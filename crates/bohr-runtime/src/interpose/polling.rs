@@ -4,7 +4,7 @@ use super::{caller, cancel, interpose};
 use crate::{
     clock::CLOCK,
     control,
-    descriptors::is_ready,
+    descriptors::{Check, any_from_outside, is_ready},
     dispatch,
     engine::{ENGINE, Woken},
     objects::OBJECTS,
@@ -21,10 +21,10 @@ use core::ffi::c_void;
 /// Waits until the check says yes or the time is up; false if the handler of a
 /// signal has ended the wait. The call that follows asks the kernel without
 /// waiting and tells the program what is ready.
-pub fn wait_until(check: &(dyn Fn() -> bool + '_), receive: Operation, deadline: u64) -> bool {
+pub fn wait_until(check: &Check<'_>, receive: Operation, deadline: u64) -> bool {
     // Also where it does not wait: what it is told may come from outside.
     ENGINE.note_strange();
-    let wait = Wait::Check(&raw const check as usize);
+    let wait = Wait::Check(&raw const *check as usize);
     match ENGINE.announce_interruptible(receive, wait, deadline, Interruptible::Always) {
         Woken::Cancelled => cancel::act(),
         Woken::Interrupted => false,
@@ -98,8 +98,12 @@ fn poll_now(entries: *mut libc::pollfd, count: u64) -> isize {
 }
 
 fn poll_until(entries: *mut libc::pollfd, count: u64, deadline: u64, place: u64) -> isize {
-    let ready = move || poll_now(entries, count) != 0;
-    match wait_until(&ready, of_any(place), deadline) {
+    let check = Check {
+        has_come: &|| poll_now(entries, count) != 0,
+        // SAFETY: the program's entries, which live on while it waits.
+        from_outside: &|| any_from_outside(unsafe { Entries::new(entries, count) }.descriptors()),
+    };
+    match wait_until(&check, of_any(place), deadline) {
         true => poll_now(entries, count),
         false => INTERRUPTED,
     }
@@ -152,19 +156,26 @@ unsafe fn select_now(count: i32, [reads, writes, errors]: [usize; 3]) -> isize {
 }
 
 fn select_until(count: i32, sets: [*mut libc::fd_set; 3], deadline: u64, place: u64) -> isize {
-    let sets = Sets(sets);
-    // SAFETY: the program's sets, which live on while it waits.
-    let ready = move || unsafe { sets.any_ready(count) };
-    if !wait_until(&ready, of_any(place), deadline) {
+    let asked = Sets(sets);
+    let check = Check {
+        // SAFETY: the program's sets, which live on while it waits.
+        has_come: &|| unsafe { asked.any_ready(count) },
+        // SAFETY: as above.
+        from_outside: &|| any_from_outside(unsafe { AskedSets::new(count, sets) }.descriptors()),
+    };
+    if !wait_until(&check, of_any(place), deadline) {
         return INTERRUPTED;
     }
     // SAFETY: as above.
-    unsafe { select_now(count, sets.0.map(|set| set as usize)) }
+    unsafe { select_now(count, sets.map(|set| set as usize)) }
 }
 
 fn epoll_until(epoll: i32, events: *mut c_void, most: i32, deadline: u64, place: u64) -> isize {
-    let ready = move || is_ready(epoll, libc::POLLIN);
-    if !wait_until(&ready, of_any(place), deadline) {
+    let check = Check {
+        has_come: &|| is_ready(epoll, libc::POLLIN),
+        from_outside: &|| any_from_outside(core::iter::once(epoll)),
+    };
+    if !wait_until(&check, of_any(place), deadline) {
         return INTERRUPTED;
     }
     let arguments = [epoll as usize, events as usize, most as usize, 0, 0, 0];

@@ -59,7 +59,8 @@ pub fn await_news(kind: u32, id: i32, options: i32, place: u64) {
     if options & libc::WNOHANG != 0 {
         return;
     }
-    let check: &Check = &move || is_there_news(kind, id, options);
+    let is_there_news = || is_there_news(kind, id, options);
+    let check = Check::of_anybody(&is_there_news);
     let wait = Wait::Check(&raw const check as usize);
     let waiting = operation(EventKind::External, 0, place);
     if ENGINE.announce_cancellable(waiting, wait, u64::MAX) == Woken::Cancelled {

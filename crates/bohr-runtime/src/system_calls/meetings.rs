@@ -3,7 +3,7 @@
 
 use super::INTERRUPTED;
 use crate::{
-    descriptors,
+    descriptors::{self, Check},
     engine::{ENGINE, operation},
     interpose::polling,
     system,
@@ -107,7 +107,12 @@ fn read(opening: Opening, name: usize, place: u64) -> isize {
     let Ok(descriptor) = i32::try_from(opened) else {
         return opened;
     };
-    if opened < 0 || polling::wait_until(&|| has_writer(descriptor), receive(name, place), u64::MAX)
+    if opened < 0
+        || polling::wait_until(
+            &Check::of_anybody(&|| has_writer(descriptor)),
+            receive(name, place),
+            u64::MAX,
+        )
     {
         return opened;
     }
@@ -127,7 +132,7 @@ fn write(opening: Opening, name: usize, place: u64) -> isize {
         }
         opened.get() != ALONE
     };
-    match polling::wait_until(&met, receive(name, place), u64::MAX) {
+    match polling::wait_until(&Check::of_anybody(&met), receive(name, place), u64::MAX) {
         true => opened.get(),
         false => INTERRUPTED,
     }

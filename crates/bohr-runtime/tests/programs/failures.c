@@ -3,10 +3,15 @@
 #include <alloca.h>
 #include <assert.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
@@ -42,6 +47,35 @@ static void overflow_in_call(void) {
     volatile char *most = alloca(size - (64 << 10));
     most[0] = 0;
     calls(0);
+}
+
+
+static int watching(int descriptor) {
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &event};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? -1 : epoll;
+}
+
+/* Waits for several descriptors at once, of which nobody makes one ready. */
+static long await(const char *way, int end) {
+    struct epoll_event event;
+    if (!strcmp(way, "await-epoll"))
+        return epoll_wait(watching(end), &event, 1, -1);
+    if (!strcmp(way, "await-epolls"))
+        return epoll_wait(watching(watching(end)), &event, 1, -1);
+    if (!strcmp(way, "await-select")) {
+        fd_set set;
+        FD_ZERO(&set);
+        FD_SET(end, &set);
+        return select(end + 1, &set, 0, 0, 0);
+    }
+    int other = eventfd(0, 0);
+    if (!strcmp(way, "await-outside"))
+        other = socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (!strcmp(way, "await-epoll-outside"))
+        other = watching(socket(AF_UNIX, SOCK_DGRAM, 0));
+    struct pollfd both[] = {{.fd = end, .events = POLLIN}, {.fd = other, .events = POLLIN}};
+    return poll(both, 2, -1);
 }
 
 static void *work(void *way) {
@@ -87,6 +121,8 @@ static void *work(void *way) {
         pthread_mutex_lock(&lock);
     }
     int ends[2], number = -1;
+    if (!strncmp(way, "await-", 6) && !pipe(ends))
+        return (void *)await(way, ends[0]);
     if (!strncmp(way, "read-", 5) && !pipe(ends)) {
         // Nobody writes, and nobody else could.
         if (!strcmp(way, "read-dup"))
