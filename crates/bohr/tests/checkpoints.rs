@@ -147,15 +147,16 @@ fn a_core_is_reproduced_from_a_checkpoint() {
     folder.bohr(&[&core[..], &at].concat()).expect(0);
     let words = [&core[..], &["-o", "bug", "--from", "kept"]].concat();
     let told = folder.bohr(&words).expect(1).json();
-    for same in [
-        "failure",
-        "thread",
-        "alignment",
-        "index",
-        "differences",
-        "tries",
-    ] {
+    for same in ["failure", "thread", "alignment", "index", "differences"] {
         assert_eq!(told[same], whole[same], "{same}: {told}");
+    }
+    // Which order of threads leads further is asked anew: from the checkpoint on both may
+    // lead equally far, and then other schedules are tried.
+    for told in [&told, &whole] {
+        assert!(
+            told["tries"].as_u64().is_some_and(|tries| tries <= 5),
+            "{told}"
+        );
     }
     let critical = |told: &Value| {
         let list = told["critical"].as_array().expect("a list").iter();
