@@ -221,6 +221,7 @@ fn help_for_target(error: &TargetError) -> Option<String> {
              found by `bohr hunt --races fail`"
                 .to_string()
         }
+        TargetError::Truncated { .. } => "link it again, or copy it again".to_string(),
         TargetError::ChangesUser(_) => "run a copy of it: `cp PROGRAM .`".to_string(),
         _ => return None,
     })

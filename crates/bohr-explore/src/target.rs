@@ -150,6 +150,16 @@ pub enum TargetError {
     /// It is something else.
     #[error("`{0}` is not an ELF executable")]
     NotElf(PathBuf),
+    /// It is cut off.
+    #[error("`{path}` is incomplete: it has {found} bytes, and its headers tell of {expected}")]
+    Truncated {
+        /// Which.
+        path: PathBuf,
+        /// How many bytes it has.
+        found: u64,
+        /// How many it has to have at least.
+        expected: u64,
+    },
     /// It is for another processor.
     #[error("`{path}` is a program for another processor: {found}, expected x86-64")]
     OtherMachine {
@@ -382,6 +392,14 @@ fn check_elf(path: &Path, bytes: &[u8]) -> Result<(), TargetError> {
         let found = format!("machine number {machine:?}");
         return Err(TargetError::OtherMachine { path, found });
     }
+    let (found, expected) = (bytes.len() as u64, needed(header, endian, bytes));
+    if found < expected {
+        return Err(TargetError::Truncated {
+            path,
+            found,
+            expected,
+        });
+    }
     match interpreter(header, endian, bytes) {
         None => Err(TargetError::Static(path)),
         Some(interpreter) if !interpreter.exists() => {
@@ -389,6 +407,19 @@ fn check_elf(path: &Path, bytes: &[u8]) -> Result<(), TargetError> {
         }
         Some(_) => Ok(()),
     }
+}
+
+/// Up to where the file has to reach for the system to load the program: the table of
+/// its segments, and each of them.
+fn needed(header: &FileHeader64<Endianness>, endian: Endianness, bytes: &[u8]) -> u64 {
+    let entries = u64::from(header.e_phnum(endian)) * u64::from(header.e_phentsize(endian));
+    let table = header.e_phoff(endian).saturating_add(entries);
+    let segments = header.program_headers(endian, bytes).unwrap_or_default();
+    let ends = segments.iter().map(|segment| {
+        let start = segment.p_offset(endian);
+        start.saturating_add(segment.p_filesz(endian))
+    });
+    ends.fold(table, u64::max)
 }
 
 fn interpreter(
@@ -452,6 +483,13 @@ mod tests {
             refusal(b"\x7fELF\x01\x01\x01"),
             "`/program` is a program for another processor: a 32-bit program, expected x86-64"
         );
+        let whole = compiled(&[]);
+        for cut in [300, whole.len() / 2] {
+            let told = refusal(&whole[..cut]);
+            let told = told.split(", and").next().unwrap();
+            let expected = format!("`/program` is incomplete: it has {cut} bytes");
+            assert_eq!(told, expected);
+        }
         assert_eq!(
             refusal(&compiled(&["-static"])),
             "`/program` is statically linked and carries no bundle, so the runtime cannot be loaded into it"
