@@ -8,7 +8,7 @@ use crate::{
     buffers, control, engine::ENGINE, gates, grant::VECTORS, heap, objects::OBJECTS,
     omitted_stores, patch, verdict, watch,
 };
-use alloc::format;
+use alloc::{format, string::String};
 use bohr_event::{
     EventKind, FailureKind, MemoryOrder, Operation,
     abi::{ABI_VERSION, Hooks, MODULE_MAGIC, Module, SiteInfo},
@@ -61,7 +61,7 @@ fn access(operation: Operation) {
 }
 
 /// The operation happens now: it must not touch freed memory.
-fn refuse_freed(operation: &Operation) {
+pub fn refuse_freed(operation: &Operation) {
     let first = operation.object as usize;
     let last = first.saturating_add(operation.size.saturating_sub(1) as usize);
     let Some((address, (size, by))) = [first, last]
@@ -71,9 +71,13 @@ fn refuse_freed(operation: &Operation) {
         return;
     };
     let by = &ENGINE.thread(by).path;
+    let extent = match operation.kind.is_access() {
+        true => format!(" of {} bytes", operation.size),
+        false => String::new(),
+    };
     let message = format!(
-        "{} of {} bytes at {address:#x}, in a heap block of {size} bytes that thread {by} has freed",
-        operation.kind, operation.size
+        "{}{extent} at {address:#x}, in a heap block of {size} bytes that thread {by} has freed",
+        operation.kind
     );
     verdict::fail_at(
         FailureKind::UseAfterFree,
@@ -169,7 +173,7 @@ unsafe extern "C" fn __bohr_unregister(module: *mut Module) {
 
 /// Whether accesses look out for freed memory.
 pub fn watch_freed(watched: bool) {
-    heap::shadow::keep(watched && OBJECTS.any_sites());
+    heap::shadow::keep(watched);
     enter_by(match watched {
         true => entry::watched_access as *const (),
         false => entry::access as *const (),

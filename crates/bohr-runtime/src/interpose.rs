@@ -21,6 +21,7 @@ pub mod memory;
 pub mod mutex;
 pub mod named;
 pub mod notification;
+pub mod object;
 pub mod once;
 pub mod outside;
 pub mod pieces;

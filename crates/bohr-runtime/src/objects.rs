@@ -69,11 +69,6 @@ impl Objects {
         self.list.borrow().clone()
     }
 
-    /// Whether any module has hooks.
-    pub fn any_sites(&self) -> bool {
-        !self.modules.borrow().is_empty()
-    }
-
     /// The place of a site number or code address.
     pub fn place(&self, raw: u64) -> PlaceNumber {
         if is_site(raw) {

@@ -137,3 +137,55 @@ fn what_a_library_allocates_and_frees_is_told_at_the_lines_of_the_author() {
         assert!(line.ends_with(&place), "{line} for {place}: {finding}");
     }
 }
+
+/// No access of the program's own code tells that a lock is gone: the call has to.
+#[test]
+fn a_lock_in_freed_memory_is_not_to_be_used() {
+    const WAYS: [&str; 16] = [
+        "lock",
+        "trylock",
+        "unlock",
+        "signal",
+        "broadcast",
+        "wait",
+        "read",
+        "write",
+        "release",
+        "arrive",
+        "spin",
+        "once",
+        "post",
+        "take",
+        "mtx",
+        "cnd",
+    ];
+    let built = Folder::empty();
+    built.build("freed_objects", &["-O0"]);
+    let foreign = Folder::with("freed_objects", &["-O0"]);
+    for folder in [&built, &foreign] {
+        for way in WAYS {
+            let found = folder.bohr(&["hunt", "--json", "--", "./program", way]);
+            let found = found.expect(1).json();
+            assert_eq!(found["kind"], "use-after-free", "{way}: {found}");
+            let failed = stack(&found, "failed");
+            let line = controlled::marker("freed_objects", way);
+            assert!(failed[0].ends_with(&line), "{way}: {failed:?}");
+            let freed = stack(&found, "had freed the block");
+            let line = controlled::marker("freed_objects", "freed");
+            assert!(freed[0].ends_with(&line), "{way}: {freed:?}");
+            folder
+                .bohr(&["replay", "program.bohr", "--times", "5"])
+                .expect(0);
+            let told = folder.bohr(&["explain", "program.bohr"]).expect(0).text();
+            // Where bohr has not built it, freeing is no event of the run.
+            if std::ptr::eq(folder, &built) {
+                assert!(
+                    told.contains("after thread 0:1 frees it at"),
+                    "{way}: {told}"
+                );
+            }
+        }
+        let hunt = ["hunt", "--runs", "3000", "--", "./program", "right"];
+        folder.bohr(&hunt).expect(0);
+    }
+}

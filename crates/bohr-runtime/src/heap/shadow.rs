@@ -1,5 +1,5 @@
 //! Which parts of the heap have been freed: a byte per 16 bytes, where hooks can
-//! look. Kept only for programs whose accesses are hooked.
+//! look, and calls that lock or signal. Kept unless nobody wants to know.
 
 use crate::{addresses, control, system};
 use core::sync::atomic::{AtomicBool, Ordering};

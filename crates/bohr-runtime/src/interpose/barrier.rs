@@ -1,7 +1,7 @@
 //! Barriers. The engine keeps who has arrived; the object only tells how many
 //! it waits for.
 
-use super::{caller, condition, interpose};
+use super::{caller, condition, interpose, object};
 use crate::{
     control,
     engine::{ENGINE, operation},
@@ -23,7 +23,7 @@ interpose! {
         }
         let place = caller();
         let object = barrier as usize;
-        ENGINE.step(operation(EventKind::Arrive, object, place));
+        object::step(operation(EventKind::Arrive, object, place));
         if control::is_dispatching() && neighbours::may_share(barrier_is_shared(object)) {
             // Who has arrived stands in the object; the wait behind it comes to the engine.
             let wait = real!(fn pthread_barrier_wait(Barrier) -> i32);

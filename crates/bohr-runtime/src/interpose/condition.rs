@@ -1,7 +1,7 @@
 //! Condition variables. The engine keeps who waits; the objects themselves are
 //! only names, except for the clock that their attributes chose.
 
-use super::{caller, cancel, interpose, mutex};
+use super::{caller, cancel, interpose, mutex, object};
 use crate::{
     clock::CLOCK,
     control,
@@ -28,6 +28,8 @@ fn clock_of(condition: Condition) -> libc::clockid_t {
 
 /// Unlocks the mutex, waits for a wake-up, locks the mutex again.
 pub fn wait(condition: usize, mutex: mutex::Raw, place: u64, deadline: u64) -> i32 {
+    let waiting = operation(EventKind::Wait, condition, place);
+    object::refuse_dead(&waiting);
     let error = mutex::unlock(mutex, place);
     if error != 0 {
         return error;
@@ -35,7 +37,6 @@ pub fn wait(condition: usize, mutex: mutex::Raw, place: u64, deadline: u64) -> i
     let wait = Wait::Wake(condition);
     let spurious = policy::get().spurious_wakes && ENGINE.choose(ChoiceKind::SpuriousWake, 2) == 1;
     let deadline = mutex::expiry(deadline);
-    let waiting = operation(EventKind::Wait, condition, place);
     let woken = if spurious {
         ENGINE.step(waiting);
         Woken::Ready
@@ -190,7 +191,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { signal(condition) };
         }
-        ENGINE.step(operation(EventKind::Signal, condition as usize, caller()));
+        object::step(operation(EventKind::Signal, condition as usize, caller()));
         if wake(condition as usize, 1) == 0 && has_neighbours(condition) {
             let signal = real!(fn pthread_cond_signal(Condition) -> i32);
             // SAFETY: passes on what the program passed.
@@ -205,7 +206,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { broadcast(condition) };
         }
-        ENGINE.step(operation(EventKind::Broadcast, condition as usize, caller()));
+        object::step(operation(EventKind::Broadcast, condition as usize, caller()));
         wake(condition as usize, usize::MAX);
         if has_neighbours(condition) {
             let broadcast = real!(fn pthread_cond_broadcast(Condition) -> i32);

@@ -2,7 +2,7 @@
 //! real without blocking: its state is where the C library keeps it, so kinds,
 //! owners, counts and errors are the C library's own.
 
-use super::{caller, interpose};
+use super::{caller, interpose, object};
 use crate::{
     clock::CLOCK,
     control,
@@ -28,7 +28,7 @@ pub fn lock(mutex: Raw, place: u64, deadline: u64) -> i32 {
     }
     let deadline = expiry(deadline);
     let acquire = operation(EventKind::Acquire, address, place);
-    match ENGINE.announce(acquire, Wait::Mutex(address), deadline) {
+    match object::announce(acquire, Wait::Mutex(address), deadline) {
         Woken::Expired => libc::ETIMEDOUT,
         // Locking a mutex is not a cancellation point.
         Woken::Ready | Woken::Cancelled | Woken::Interrupted => try_lock(mutex),
@@ -77,7 +77,7 @@ pub fn unlock(mutex: Raw, place: u64) -> i32 {
         return real_unlock(mutex);
     }
     let release = operation(EventKind::Release, mutex as usize, place);
-    ENGINE.attempt(release, Wait::Held(mutex as usize));
+    object::attempt(release, Wait::Held(mutex as usize));
     real_unlock(mutex)
 }
 
@@ -95,7 +95,7 @@ pub fn attempt(mutex: Raw, place: u64) {
         }
         return;
     }
-    ENGINE.attempt(
+    object::attempt(
         operation(EventKind::Acquire, address, place),
         Wait::Mutex(address),
     );

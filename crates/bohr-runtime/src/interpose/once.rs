@@ -1,7 +1,7 @@
 //! `pthread_once`: waits while another thread is at it, then calls the real one,
 //! which either does the work on this thread or finds it done.
 
-use super::{caller, interpose};
+use super::{caller, interpose, object};
 use crate::{
     carrier::CarrierOnly,
     control,
@@ -22,7 +22,7 @@ pub type Routine = unsafe extern "C-unwind" fn();
 pub unsafe fn once(word: *mut i32, routine: Routine, place: u64) -> i32 {
     let address = word as usize;
     let acquire = operation(EventKind::Acquire, address, place);
-    ENGINE.announce(acquire, Wait::Once(address), u64::MAX);
+    object::announce(acquire, Wait::Once(address), u64::MAX);
     WORK.set(Some(Work {
         routine,
         address,

@@ -1,6 +1,6 @@
 //! Reader-writer locks, taken for real once the engine knows that they can be.
 
-use super::{caller, interpose, mutex};
+use super::{caller, interpose, mutex, object};
 use crate::{
     clock::CLOCK,
     control,
@@ -37,7 +37,7 @@ fn read(lock: Lock, place: u64, deadline: u64) -> i32 {
     }
     let address = lock as usize;
     let acquire = operation(EventKind::AcquireShared, address, place);
-    match ENGINE.announce(acquire, Wait::ReadLock(address), mutex::expiry(deadline)) {
+    match object::announce(acquire, Wait::ReadLock(address), mutex::expiry(deadline)) {
         Woken::Expired => libc::ETIMEDOUT,
         Woken::Ready | Woken::Cancelled | Woken::Interrupted => real_read(lock),
     }
@@ -53,7 +53,7 @@ fn write(lock: Lock, place: u64, deadline: u64) -> i32 {
         ENGINE.step(operation(EventKind::Look, address, place));
     }
     let acquire = operation(EventKind::Acquire, address, place);
-    match ENGINE.announce(acquire, Wait::WriteLock(address), mutex::expiry(deadline)) {
+    match object::announce(acquire, Wait::WriteLock(address), mutex::expiry(deadline)) {
         Woken::Expired => libc::ETIMEDOUT,
         Woken::Ready | Woken::Cancelled | Woken::Interrupted => real_write(lock),
     }
@@ -92,7 +92,7 @@ interpose! {
     fn pthread_rwlock_tryrdlock(lock: Lock) -> i32 {
         if control::is_on() {
             let acquire = operation(EventKind::AcquireShared, lock as usize, caller());
-            ENGINE.attempt(acquire, Wait::ReadLock(lock as usize));
+            object::attempt(acquire, Wait::ReadLock(lock as usize));
             if !waiting::can_be_read(lock as usize) {
                 return libc::EBUSY;
             }
@@ -103,7 +103,7 @@ interpose! {
     fn pthread_rwlock_trywrlock(lock: Lock) -> i32 {
         if control::is_on() {
             let acquire = operation(EventKind::Acquire, lock as usize, caller());
-            ENGINE.attempt(acquire, Wait::WriteLock(lock as usize));
+            object::attempt(acquire, Wait::WriteLock(lock as usize));
         }
         real_write(lock)
     }
@@ -163,7 +163,7 @@ interpose! {
                 0 => EventKind::ReleaseShared,
                 _ => EventKind::Release,
             };
-            ENGINE.step(operation(kind, lock as usize, caller()));
+            object::step(operation(kind, lock as usize, caller()));
         }
         // SAFETY: passes on what the program passed.
         unsafe { unlock(lock) }

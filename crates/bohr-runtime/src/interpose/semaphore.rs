@@ -1,10 +1,11 @@
 //! POSIX semaphores: a permit is received once there is one.
 
-use super::{caller, cancel, interpose, mutex};
+use super::{caller, cancel, interpose, mutex, object};
 use crate::{
     clock::CLOCK,
     control,
     engine::{ENGINE, Woken, operation},
+    hooks,
     real::real,
     thread::{Interruptible, Wait},
 };
@@ -31,8 +32,11 @@ fn take(semaphore: Semaphore, place: u64, deadline: u64) -> i32 {
     let address = semaphore as usize;
     let receive = permit(EventKind::Receive, semaphore, place);
     let wait = Wait::Semaphore(address);
+    object::refuse_dead(&receive);
     let (deadline, by) = (mutex::expiry(deadline), Interruptible::Unrestarted);
-    match ENGINE.announce_interruptible(receive, wait, deadline, by) {
+    let woken = ENGINE.announce_interruptible(receive, wait, deadline, by);
+    hooks::refuse_freed(&receive);
+    match woken {
         Woken::Interrupted => fail(libc::EINTR),
         Woken::Expired => fail(libc::ETIMEDOUT),
         Woken::Cancelled => cancel::act(),
@@ -66,7 +70,7 @@ interpose! {
     fn sem_trywait(semaphore: Semaphore) -> i32 {
         if control::is_on() {
             let receive = permit(EventKind::Receive, semaphore, caller());
-            ENGINE.attempt(receive, Wait::Semaphore(semaphore as usize));
+            object::attempt(receive, Wait::Semaphore(semaphore as usize));
         }
         real_try(semaphore)
     }
@@ -97,7 +101,7 @@ interpose! {
 
     fn sem_post(semaphore: Semaphore) -> i32 {
         if control::is_on() {
-            ENGINE.step(permit(EventKind::Send, semaphore, caller()));
+            object::step(permit(EventKind::Send, semaphore, caller()));
         }
         let post = real!(fn sem_post(Semaphore) -> i32);
         // SAFETY: passes on what the program passed.

@@ -1,12 +1,7 @@
 //! Spin locks: waiting for one does not spin here.
 
-use super::{caller, interpose};
-use crate::{
-    control,
-    engine::{ENGINE, operation},
-    real::real,
-    thread::Wait,
-};
+use super::{caller, interpose, object};
+use crate::{control, engine::operation, real::real, thread::Wait};
 use bohr_event::EventKind;
 
 type Lock = *mut libc::pthread_spinlock_t;
@@ -26,21 +21,21 @@ interpose! {
         }
         let address = lock as usize;
         let acquire = operation(EventKind::Acquire, address, caller());
-        ENGINE.announce(acquire, Wait::SpinLock(address), u64::MAX);
+        object::announce(acquire, Wait::SpinLock(address), u64::MAX);
         real_try(lock)
     }
 
     fn pthread_spin_trylock(lock: Lock) -> i32 {
         if control::is_on() {
             let acquire = operation(EventKind::Acquire, lock as usize, caller());
-            ENGINE.attempt(acquire, Wait::SpinLock(lock as usize));
+            object::attempt(acquire, Wait::SpinLock(lock as usize));
         }
         real_try(lock)
     }
 
     fn pthread_spin_unlock(lock: Lock) -> i32 {
         if control::is_on() {
-            ENGINE.step(operation(EventKind::Release, lock as usize, caller()));
+            object::step(operation(EventKind::Release, lock as usize, caller()));
         }
         let unlock = real!(fn pthread_spin_unlock(Lock) -> i32);
         // SAFETY: passes on what the program passed.

@@ -1,7 +1,7 @@
 //! C11's `threads.h`. Its objects are those of pthreads; the C library's own
 //! functions do not pass through names that can be shadowed, so these do.
 
-use super::{caller, cancel, condition, interpose, keys, mutex, once, thread, time};
+use super::{caller, cancel, condition, interpose, keys, mutex, object, once, thread, time};
 use crate::{
     clock::{CLOCK, timespec},
     control, early,
@@ -184,7 +184,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { signal(condition) };
         }
-        ENGINE.step(operation(EventKind::Signal, condition as usize, caller()));
+        object::step(operation(EventKind::Signal, condition as usize, caller()));
         condition::wake(condition as usize, 1);
         0
     }
@@ -195,7 +195,7 @@ interpose! {
             // SAFETY: passes on what the program passed.
             return unsafe { broadcast(condition) };
         }
-        ENGINE.step(operation(EventKind::Broadcast, condition as usize, caller()));
+        object::step(operation(EventKind::Broadcast, condition as usize, caller()));
         condition::wake(condition as usize, usize::MAX);
         0
     }
