@@ -32,6 +32,15 @@
  *     BOHR_BREAK_NOTIFIES("unheard", &changed) { pthread_cond_signal(&changed); }
  *     BOHR_BREAK_WAITS("unheard", &changed) { wait_for_change(); }
  *
+ * Threads that run the same code are told apart by the order in which they were created,
+ * however they come by; the first of them, of two:
+ *
+ *     BOHR_BREAK_FIRST("lost update", account, .unless = BOHR_BREAK_WHICH("tellers", 2) != 1)
+ *
+ * All places that name the roll "tellers" mean the same two. Who comes before the other is
+ * held up at its first visit, for 100 ms at most unless `.pause` follows the number. A
+ * third thread is none of them.
+ *
  * Without BOHR_BREAK defined to 1 before this file is included, nothing is left of
  * all this in the program. With it, breakpoints sleep until the environment arms
  * them, or bohr_break_arm() does:
@@ -73,6 +82,12 @@ struct bohr_break_side {
   int (*condition)(const void *first, const void *second);
 };
 
+/* Threads that run the same code. */
+struct bohr_break_alike {
+  unsigned threads; /* how many; at most 16 */
+  unsigned pause;   /* milliseconds that who comes before the others is held up; 100 */
+};
+
 /* For breakpoints on two locks that are taken in opposite order. */
 struct bohr_break_locks {
   const void *held, *wanted;
@@ -101,6 +116,9 @@ struct bohr_break_visit {
 #define BOHR_BREAK_HIT (bohr_break_here_.meeting != NULL)
 #define BOHR_BREAK_REACH(name, side, ...)                                                 \
   (bohr_break_is_armed() && bohr_break_reach(name, side, BOHR_BREAK_BROUGHT(__VA_ARGS__)))
+/* Which of so many threads that come by this one is, from 1; 0 if it is none of them. */
+#define BOHR_BREAK_WHICH(name, ...)                                                       \
+  (bohr_break_is_armed() ? bohr_break_which(name, BOHR_BREAK_ALIKE(__VA_ARGS__)) : 0u)
 #define BOHR_BREAK_ARTEFACT(name) ((void)(bohr_break_is_armed() && (bohr_break_artefact(name), 0)))
 /* To the end of the enclosing block this thread is in a scope: a calling context,
  * or under a lock. */
@@ -123,12 +141,14 @@ static inline void bohr_break_disarm(void) {}
 #define BOHR_BREAK_HIT 0
 #define BOHR_BREAK_REACH(name, side, ...)                                                 \
   ((void)sizeof(BOHR_BREAK_BROUGHT(__VA_ARGS__)), 0)
+#define BOHR_BREAK_WHICH(name, ...) ((void)sizeof(BOHR_BREAK_ALIKE(__VA_ARGS__)), 0u)
 #define BOHR_BREAK_ARTEFACT(name) ((void)0)
 #define BOHR_BREAK_SCOPE(name) ((void)0)
 
 #endif
 
 #define BOHR_BREAK_BROUGHT(...) (&(const struct bohr_break_side){.object = __VA_ARGS__})
+#define BOHR_BREAK_ALIKE(...) (&(const struct bohr_break_alike){.threads = __VA_ARGS__})
 #define BOHR_BREAK_FIRST(name, ...) BOHR_BREAK_SIDE(name, 0, __VA_ARGS__)
 #define BOHR_BREAK_SECOND(name, ...) BOHR_BREAK_SIDE(name, 1, __VA_ARGS__)
 /* A notification that comes before somebody waits for it; the object is the condition. */

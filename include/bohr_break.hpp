@@ -157,12 +157,26 @@ inline bool reach(unsigned number, const char *name, const void *object = nullpt
   return bohr_break_reach(name, number, &brought) != 0;
 }
 
+// Which of so many threads that come by this one is, from 1, in the order in which they were
+// created; 0 if it is none of them. For `Options::unless`.
+inline unsigned which(const char *name, unsigned of,
+                      std::chrono::milliseconds pause = std::chrono::milliseconds(100)) {
+  if (!bohr_break_is_armed())
+    return 0;
+  const bohr_break_alike alike = {of, static_cast<unsigned>(pause.count())};
+  return bohr_break_which(name, &alike);
+}
+
 // Counts an error that can be seen, for the mean time to error.
 inline void artefact(const char *name) { BOHR_BREAK_ARTEFACT(name); }
 
 #else
 
 inline void artefact(const char *) {}
+inline unsigned which(const char *, unsigned,
+                      std::chrono::milliseconds = std::chrono::milliseconds(100)) {
+  return 0;
+}
 inline bool reach(unsigned, const char *, const void * = nullptr, const Options & = {}) {
   return false;
 }

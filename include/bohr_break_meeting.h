@@ -735,4 +735,6 @@ static inline void bohr_break_scope_end(struct bohr_break_scope *scope) {
 }
 #endif
 
+#include "bohr_break_roll.h"
+
 #endif

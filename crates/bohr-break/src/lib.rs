@@ -58,6 +58,8 @@ mod narrowed;
 #[cfg(feature = "armed")]
 mod progress;
 #[cfg(feature = "armed")]
+mod roll;
+#[cfg(feature = "armed")]
 mod scope;
 #[cfg(feature = "armed")]
 mod settings;
@@ -73,6 +75,8 @@ pub use figures::Statistics;
 #[cfg(feature = "armed")]
 pub use narrowed::Narrowed;
 #[cfg(feature = "armed")]
+pub use roll::Roll;
+#[cfg(feature = "armed")]
 pub use scope::{Scope, holding, is_held, scope};
 #[cfg(feature = "armed")]
 pub use settings::{arm, disarm};
@@ -80,6 +84,6 @@ pub use settings::{arm, disarm};
 pub use statistics::{summary_as_json, summary_as_text};
 #[cfg(not(feature = "armed"))]
 pub use unarmed::{
-    Breakpoint, Narrowed, Scope, Visit, arm, disarm, holding, is_held, scope, summary_as_json,
-    summary_as_text,
+    Breakpoint, Narrowed, Roll, Scope, Visit, arm, disarm, holding, is_held, scope,
+    summary_as_json, summary_as_text,
 };

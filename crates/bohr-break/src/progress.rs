@@ -19,9 +19,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub fn of_this_thread() -> Progress {
-        let own = read_link("/proc/thread-self").ok();
-        let number = own.as_deref().and_then(|own| own.file_name()?.to_str());
-        let thread = number.and_then(|number| number.parse().ok());
+        let thread = system_number().and_then(|number| number.try_into().ok());
         Progress {
             thread,
             spent: thread.and_then(processor_time).unwrap_or(0),
@@ -41,6 +39,12 @@ impl Progress {
         });
         could && processor_time(thread).is_some_and(|time| time < self.spent + STATEMENT)
     }
+}
+
+/// The system's number of this thread, if there is a Linux to tell.
+pub(crate) fn system_number() -> Option<u32> {
+    let own = read_link("/proc/thread-self").ok()?;
+    own.file_name()?.to_str()?.parse().ok()
 }
 
 /// Nanoseconds that a thread of this process has spent on a processor; `None` if it has

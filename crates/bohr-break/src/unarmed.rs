@@ -148,6 +148,30 @@ impl<S: 'static> Narrowed<S> {
 }
 
 /// Does nothing without the feature `armed`.
+#[derive(Debug)]
+pub struct Roll(());
+
+impl Roll {
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn of(_: usize) -> Roll {
+        Roll(())
+    }
+
+    /// Does nothing without the feature `armed`.
+    #[must_use]
+    pub const fn pause(self, _: Duration) -> Roll {
+        self
+    }
+
+    /// Nothing without the feature `armed`.
+    #[inline(always)]
+    pub fn which(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Does nothing without the feature `armed`.
 #[must_use = "the sides after this one wait for the end of the guard"]
 #[derive(Debug)]
 pub struct Visit(());

@@ -1,7 +1,7 @@
 //! Real threads at breakpoints. Pauses are long where a meeting is expected, since
 //! a meeting ends them, and short where none is.
 
-use bohr_break::{Breakpoint, Locks, Object};
+use bohr_break::{Breakpoint, Locks, Object, Roll};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex};
 use std::time::Duration;
@@ -361,4 +361,39 @@ fn who_has_gone_first_passes_the_later_side() {
     assert_eq!(HITS.load(SeqCst), 2);
     let statistics = BOTH.statistics();
     assert_eq!((statistics.hits, statistics.timeouts), (1, 0));
+}
+
+/// However they come, they are told apart by the order in which they were created; who
+/// comes by beyond them is none of them.
+#[test]
+fn threads_that_run_the_same_code_are_told_apart() {
+    static ALIKE: Roll = Roll::of(2).pause(LONG);
+    bohr_break::arm();
+    let both = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let older = scope.spawn(|| {
+            both.wait();
+            std::thread::sleep(Duration::from_millis(3));
+            ALIKE.which()
+        });
+        let younger = scope.spawn(|| {
+            both.wait();
+            ALIKE.which()
+        });
+        assert_eq!(older.join().unwrap(), Some(1));
+        assert_eq!(younger.join().unwrap(), Some(2));
+        assert_eq!(scope.spawn(|| ALIKE.which()).join().unwrap(), None);
+    });
+    assert_eq!(ALIKE.which(), None);
+}
+
+/// Who comes by while the others do not goes on when its pause is over, and is the first.
+#[test]
+fn nobody_waits_for_ever_for_threads_that_run_the_same_code() {
+    static LONELY: Roll = Roll::of(3).pause(Duration::from_millis(2));
+    bohr_break::arm();
+    assert_eq!(LONELY.which(), Some(1));
+    assert_eq!(LONELY.which(), Some(1));
+    let late = || std::thread::spawn(|| LONELY.which()).join().unwrap();
+    assert_eq!([late(), late(), late()], [Some(2), Some(3), None]);
 }

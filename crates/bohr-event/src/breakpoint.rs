@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub const BOARD_VARIABLE: &str = "BOHR_BREAK_BOARD";
 
 /// First word of a board; its last byte is the version.
-pub const BOARD_MAGIC: u64 = u64::from_le_bytes(*b"bohrbrd3");
+pub const BOARD_MAGIC: u64 = u64::from_le_bytes(*b"bohrbrd4");
 
 /// Where the length of the orders stands.
 pub const BOARD_LENGTH: usize = 8;
@@ -53,6 +53,9 @@ const _: () = assert!(BOARD_COUNTERS + MOST_BREAKPOINTS * COUNTER_WORDS * 8 <= B
 pub const MOST_SIDES: usize = 8;
 
 const _: () = assert!(SIDE_VISITS + MOST_SIDES <= COUNTER_WORDS);
+
+/// As many threads that run the same code are told apart.
+pub const MOST_ALIKE: u32 = 16;
 
 /// Positions of the counters of a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +128,28 @@ pub struct Side<S = u32> {
     pub within: Vec<Vec<(u64, u64)>>,
     /// What has to be true of variables.
     pub when: Vec<Comparison>,
+    /// Which of several threads that run the same code it has to be.
+    pub rank: Option<Rank>,
+}
+
+/// Which of several threads that come by the same places one is, in the order in which
+/// they were created. It is known once all of them have come, so whoever comes early is
+/// held up until then, at its first visit of a place that asks. All places that ask about
+/// as many threads mean the same ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Rank {
+    /// Counted from 1.
+    pub number: u32,
+    /// How many threads there are; at most [`MOST_ALIKE`].
+    pub of: u32,
+}
+
+impl Rank {
+    /// Whether there can be such a thread.
+    #[must_use]
+    pub fn is_sound(self) -> bool {
+        (1..=self.of).contains(&self.number) && (2..=MOST_ALIKE).contains(&self.of)
+    }
 }
 
 impl<S> Breakpoint<S> {
@@ -139,6 +164,7 @@ impl<S> Breakpoint<S> {
             holding: side.holding.clone(),
             within: side.within.clone(),
             when: side.when.clone(),
+            rank: side.rank,
         });
         Breakpoint {
             sides: sides.collect(),

@@ -2,7 +2,8 @@
 
 use crate::futex::now;
 use crate::heap::Heap;
-use crate::point::Point;
+use crate::point::{Point, is_alone};
+use crate::roll::Roll;
 use bohr_event::abi::SiteInfo;
 use bohr_event::breakpoint::{
     BOARD_BEGIN, BOARD_COUNTERS, BOARD_LENGTH, BOARD_MAGIC, BOARD_ORDERS, BOARD_VARIABLE,
@@ -19,12 +20,16 @@ struct Role {
     side: usize,
     /// Whether the side's statement ends here; it begins here if not.
     ends: bool,
+    /// The roll by which the side tells threads apart.
+    roll: Option<usize>,
 }
 
 /// See the module. Made before the program's first instruction, and never freed.
 pub struct Board {
     pub program: [u8; 32],
     points: Vec<Point>,
+    /// Who is who of threads that run the same code, for breakpoints that ask.
+    rolls: Vec<Roll>,
     /// By site.
     roles: Vec<Role>,
     /// Sites that free memory, ascending; none if no breakpoint asks about memory.
@@ -116,14 +121,23 @@ impl Board {
         words[BOARD_BEGIN / 8].store(begin, Ordering::Relaxed);
         let mut roles = Vec::new();
         let mut points = Vec::new();
+        let mut rolls: Vec<Roll> = Vec::new();
         for (point, breakpoint) in orders.breakpoints.into_iter().enumerate() {
             for (side, place) in breakpoint.sides.iter().enumerate() {
+                let roll = place.rank.map(|rank| {
+                    let known = rolls.iter().position(|roll| roll.of == rank.of);
+                    known.unwrap_or_else(|| {
+                        rolls.push(Roll::new(rank.of));
+                        rolls.len() - 1
+                    })
+                });
                 let role = |ends| {
                     move |site: &u32| Role {
                         site: *site,
                         point,
                         side,
                         ends,
+                        roll,
                     }
                 };
                 roles.extend(place.until.iter().map(role(true)));
@@ -140,6 +154,7 @@ impl Board {
         Board {
             program: orders.program,
             points,
+            rolls,
             roles,
             frees,
             heap: Heap::of_process(),
@@ -171,6 +186,11 @@ impl Board {
         for role in &roles[..ends] {
             self.points[role.point].finish(role.side);
         }
+        for role in &roles[ends..] {
+            if let Some(roll) = role.roll.filter(|_| !is_alone()) {
+                self.rolls[roll].call(self.points[role.point].pause());
+            }
+        }
         let frees = self.frees(site);
         let size = match size {
             _ if frees => self.heap.size_of_block(address).max(1),
@@ -183,7 +203,7 @@ impl Board {
                 *slot = role.side;
             }
             let sides = &sides[..same.len().min(MOST_SIDES)];
-            self.points[same[0].point].reach(sides, (address, size));
+            self.points[same[0].point].reach(sides, (address, size), &self.rolls);
         }
         if frees {
             // Whoever it has met just now is not held up any more.
@@ -212,6 +232,7 @@ unsafe extern "C" fn forked() {
     crate::others::forget_all();
     if let Some(board) = Board::get() {
         board.points.iter().for_each(Point::forget_others);
+        board.rolls.iter().for_each(Roll::forget_all);
     }
 }
 

@@ -18,4 +18,5 @@ mod meeting;
 mod others;
 mod point;
 mod register;
+mod roll;
 mod visits;

@@ -6,7 +6,7 @@
 //! The kernel knows: what it tells of each thread is read, twice, without
 //! allocating. Whatever cannot be read counts as a thread that can come.
 
-use crate::futex::{now, sleep, thread};
+use crate::futex::{now, sleep, thread, wait};
 use bohr_event::endless_wait;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -84,6 +84,21 @@ impl Drop for Announced {
         if let Some(held) = self.0 {
             held.until.store(0, Ordering::SeqCst);
             held.thread.store(0, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Waits while the word says so, the pause is not over, and anybody is left who could
+/// come.
+pub fn wait_for_others(word: &AtomicU32, pause: u64, waits: impl Fn(u32) -> bool) {
+    let since = now();
+    let deadline = since.saturating_add(pause);
+    let announced = Announced::until(deadline);
+    loop {
+        let slice = next_look(since).min(deadline);
+        let came = wait(word, slice, |word| !waits(word));
+        if came || now() >= deadline || announced.is_last() {
+            return;
         }
     }
 }

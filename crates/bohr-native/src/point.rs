@@ -2,11 +2,12 @@
 
 use crate::board::Counters;
 use crate::condition;
-use crate::futex::{Lock, now, thread, wait, wake};
+use crate::futex::{Lock, thread, wake};
 use crate::meeting::Meeting;
-use crate::others::{Announced, next_look, release};
+use crate::others::{release, wait_for_others};
+use crate::roll::Roll;
 use crate::visits::VisitsByThread;
-use bohr_event::breakpoint::{Breakpoint, Counter, MOST_SIDES, same_memory};
+use bohr_event::breakpoint::{Breakpoint, Counter, MOST_SIDES, Rank, same_memory};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Threads that can be held up at a breakpoint at once; others pass.
@@ -75,9 +76,14 @@ impl Point {
         }
     }
 
+    /// How long threads are held up, in nanoseconds.
+    pub fn pause(&self) -> u64 {
+        self.breakpoint.pause
+    }
+
     /// A thread is before the statement of any of these sides, about to touch
-    /// this memory.
-    pub fn reach(&self, sides: &[usize], memory: (u64, u64)) {
+    /// this memory. The rolls tell threads apart that run the same code.
+    pub fn reach(&self, sides: &[usize], memory: (u64, u64), rolls: &[Roll]) {
         self.counters.add(Counter::Visits);
         sides.iter().for_each(|side| self.counters.visit(*side));
         // Before anything is counted, since nobody asks any more.
@@ -88,7 +94,10 @@ impl Point {
             let before = self.visits[*side].fetch_add(1, Ordering::Relaxed);
             let place = &self.breakpoint.sides[*side];
             let counts = |nth: u64| self.own_visits[*side].count() == nth;
-            before >= place.ignore_first && place.nth.is_none_or(counts) && condition::holds(place)
+            before >= place.ignore_first
+                && place.nth.is_none_or(counts)
+                && place.rank.is_none_or(|rank| is_it(rank, rolls))
+                && condition::holds(place)
         };
         let mut open = [0; MOST_SIDES];
         let mut count = 0;
@@ -242,7 +251,7 @@ impl Point {
     /// The number of the meeting that came of waiting at a place, if any did.
     fn wait(&self, place: usize) -> Option<usize> {
         let state = &self.places[place].state;
-        wait_for_partners(state, self.breakpoint.pause);
+        wait_for_others(state, self.breakpoint.pause, |state| state == WAITING);
         let last = self.lock.hold(|| state.swap(FREE, Ordering::SeqCst));
         if last == WAITING {
             self.counters.add(Counter::TimedOut);
@@ -251,27 +260,19 @@ impl Point {
     }
 }
 
-/// Waits until partners come, the pause is over, or nobody is left who could come.
-fn wait_for_partners(state: &AtomicU32, pause: u64) {
-    let since = now();
-    let deadline = since.saturating_add(pause);
-    let announced = Announced::until(deadline);
-    loop {
-        let slice = next_look(since).min(deadline);
-        let came = wait(state, slice, |state| state != WAITING);
-        if came || now() >= deadline || announced.is_last() {
-            return;
-        }
-    }
-}
-
 unsafe extern "C" {
     /// The C library's: whether this thread has been the only one so far.
     static __libc_single_threaded: u8;
 }
 
+/// Whether this thread is that one of those who run the same code.
+fn is_it(rank: Rank, rolls: &[Roll]) -> bool {
+    let roll = rolls.iter().find(|roll| roll.of == rank.of);
+    roll.is_some_and(|roll| roll.number() == Some(rank.number))
+}
+
 /// Whether there is nobody to meet.
-fn is_alone() -> bool {
+pub fn is_alone() -> bool {
     // SAFETY: a byte that the C library keeps for this purpose.
     unsafe { (&raw const __libc_single_threaded).read_volatile() != 0 }
 }

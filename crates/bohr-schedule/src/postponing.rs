@@ -7,10 +7,13 @@
 //! nobody else can do anything useful, so it costs no time, and the partner comes
 //! if any schedule of the others brings it.
 
+mod roll;
+
 use crate::{Decision, Grant, Strategy, View, report};
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 use bohr_event::breakpoint::{Breakpoint, Counts, Side, same_memory};
 use bohr_event::{ChoiceKind, EventKind, Operation, PlaceNumber, ThreadIndex, ThreadPath};
+use roll::Roll;
 
 /// Events that a statement without an end is given before the next side goes on.
 const SETTLE: u32 = 64;
@@ -18,10 +21,14 @@ const SETTLE: u32 = 64;
 /// Where a thread stands with regard to the breakpoints.
 #[derive(Clone, Debug, Default)]
 struct Standing {
+    /// Threads that were created before it.
+    created: u64,
     /// Whether its pending operation has been looked at.
     seen: bool,
     /// The side at which it is postponed, and since when.
     held: Option<(usize, usize, u64)>,
+    /// It waits until all that run the same code have come, since then.
+    called: Option<u64>,
     /// It waits for this thread, which goes first.
     behind: Option<ThreadIndex>,
     /// In the middle of the statement of a side; events that it has left.
@@ -39,6 +46,9 @@ pub struct Postponing<'a> {
     threads: Vec<Standing>,
     /// Visits by breakpoint and side.
     visits: Vec<Vec<u64>>,
+    /// Threads that run the same code, by their number.
+    rolls: BTreeMap<u32, Roll>,
+    created: u64,
     counts: Vec<Counts>,
     enabled: Vec<ThreadIndex>,
     /// Decisions so far.
@@ -63,6 +73,8 @@ impl<'a> Postponing<'a> {
                 .iter()
                 .map(|one| vec![0; one.sides.len()])
                 .collect(),
+            rolls: BTreeMap::new(),
+            created: 0,
             counts: vec![Counts::default(); breakpoints.len()],
             enabled: Vec::new(),
             time: 0,
@@ -155,6 +167,14 @@ impl<'a> Postponing<'a> {
 
     fn arrive(&mut self, thread: ThreadIndex, place: PlaceNumber, view: &View<'_>) {
         let breakpoints = self.breakpoints;
+        if let Some((number, side, _)) = self.thread(thread).inside
+            && breakpoints[number].sides[side].until.contains(&place)
+        {
+            self.finish(thread);
+        }
+        if !self.is_told_apart(thread, place) {
+            return;
+        }
         for (number, breakpoint) in breakpoints.iter().enumerate() {
             let sides = breakpoint.sides.iter().enumerate();
             let at = |side: &Side<PlaceNumber>| side.sites.contains(&place);
@@ -162,16 +182,41 @@ impl<'a> Postponing<'a> {
                 .filter(|(_, side)| at(side))
                 .map(|(side, _)| side)
                 .collect();
-            let inside = self
-                .thread(thread)
-                .inside
-                .filter(|(one, _, _)| *one == number);
-            let ends = |side: usize| breakpoint.sides[side].until.contains(&place);
-            if inside.is_some_and(|(_, side, _)| ends(side)) {
-                self.finish(thread);
-            }
             if !open.is_empty() && self.thread(thread).held.is_none() {
                 self.reach(thread, number, &open, view);
+            }
+        }
+    }
+
+    /// Whether it is known which thread this is, or nobody asks there. Who comes before
+    /// all are there is held up, and looked at again then.
+    fn is_told_apart(&mut self, thread: ThreadIndex, place: PlaceNumber) -> bool {
+        let sides = self.breakpoints.iter().flat_map(|one| &one.sides);
+        let here = sides.filter(|side| side.sites.contains(&place));
+        let ranks: Vec<u32> = here.filter_map(|side| Some(side.rank?.of)).collect();
+        // Before there are others, whoever comes is none of those who are alike.
+        let alone = self.created < 2;
+        let own = self.thread(thread).created;
+        for of in ranks.into_iter().filter(|_| !alone) {
+            let roll = self.rolls.entry(of).or_insert_with(|| Roll::new(of));
+            roll.join(own);
+            if roll.is_open() {
+                self.threads[thread.position()].called = Some(self.time);
+                return false;
+            }
+            self.go_on_after_calls();
+        }
+        true
+    }
+
+    /// Looks again at those who waited until all had come, if all have.
+    fn go_on_after_calls(&mut self) {
+        for standing in &mut self.threads {
+            let mut rolls = self.rolls.values();
+            let waits = rolls.any(|roll| roll.is_open() && roll.has(standing.created));
+            if standing.called.is_some() && !waits {
+                standing.called = None;
+                standing.seen = false;
             }
         }
     }
@@ -239,7 +284,12 @@ impl<'a> Postponing<'a> {
         let locks = &self.threads[thread.position()].locks;
         let holds = wanted.holding.iter().all(|lock| locks.contains(lock));
         let its_turn = wanted.nth.is_none_or(|nth| nth == own);
-        holds && its_turn && self.visits[number][side] > wanted.ignore_first
+        let is_it = wanted.rank.is_none_or(|rank| {
+            let roll = self.rolls.get(&rank.of);
+            let created = self.threads[thread.position()].created;
+            roll.is_some_and(|roll| roll.number(created) == Some(rank.number))
+        });
+        holds && its_turn && is_it && self.visits[number][side] > wanted.ignore_first
     }
 
     fn meet(&mut self, number: usize, partners: &[ThreadIndex]) {
@@ -300,7 +350,8 @@ impl<'a> Postponing<'a> {
         loop {
             let free = |thread: &ThreadIndex| {
                 let standing = &self.threads[thread.position()];
-                standing.held.is_none() && standing.behind.is_none()
+                let waits = standing.called.is_some() || standing.held.is_some();
+                !waits && standing.behind.is_none()
             };
             let free: Vec<ThreadIndex> = view.enabled.iter().copied().filter(free).collect();
             let useful = free.iter().any(|thread| !view.spins(*thread));
@@ -324,19 +375,36 @@ impl<'a> Postponing<'a> {
             self.thread(thread).behind = None;
             return true;
         }
-        let held = standings().filter_map(|(thread, standing)| Some((standing.held?, *thread)));
-        let Some(((number, _, _), thread)) = held.min_by_key(|((_, _, since), _)| *since) else {
+        let since = |standing: &Standing| {
+            let held = standing.held.map(|(_, _, since)| since);
+            held.into_iter().chain(standing.called).min()
+        };
+        let held = standings().filter_map(|(thread, standing)| Some((since(standing)?, *thread)));
+        let Some((_, thread)) = held.min_by_key(|(since, _)| *since) else {
             return false;
         };
-        self.counts[number].timed_out += 1;
-        self.thread(thread).held = None;
+        if self.thread(thread).called.is_some() {
+            let created = self.thread(thread).created;
+            let open = self.rolls.values_mut().filter(|roll| roll.has(created));
+            open.for_each(Roll::close);
+            self.go_on_after_calls();
+            self.arrivals(view);
+            return true;
+        }
+        if let Some((number, _, _)) = self.thread(thread).held.take() {
+            self.counts[number].timed_out += 1;
+        }
         true
     }
 }
 
 impl Strategy for Postponing<'_> {
     fn thread_started(&mut self, thread: ThreadIndex, path: &ThreadPath) {
-        *self.thread(thread) = Standing::default();
+        *self.thread(thread) = Standing {
+            created: self.created,
+            ..Standing::default()
+        };
+        self.created += 1;
         self.strategy.thread_started(thread, path);
     }
 
@@ -378,130 +446,4 @@ impl Strategy for Postponing<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::machine::{Outcome, Program, Step, Step::*, run};
-    use crate::walk::RandomWalk;
-
-    /// Before a step of a toy thread.
-    fn at(thread: u16, step: u64) -> Side<PlaceNumber> {
-        Side {
-            sites: vec![PlaceNumber::new(thread, step)],
-            ..Side::default()
-        }
-    }
-
-    fn breakpoint(sides: Vec<Side<PlaceNumber>>) -> Vec<Breakpoint<PlaceNumber>> {
-        vec![Breakpoint {
-            sides,
-            same_object: true,
-            ..Breakpoint::default()
-        }]
-    }
-
-    fn outcome(
-        program: &Program,
-        breakpoints: &[Breakpoint<PlaceNumber>],
-        seed: u64,
-    ) -> (Outcome, Vec<Counts>) {
-        let mut strategy = Postponing::new(breakpoints, Box::new(RandomWalk::new(seed)));
-        let outcome = run(program, &mut strategy).outcome;
-        let view = View {
-            pending: &[],
-            enabled: &[],
-            last: None,
-        };
-        (outcome, report::read(strategy.report(&view)).unwrap())
-    }
-
-    /// Two threads that add 1 to a variable; the last digit of a place is its step.
-    fn lost_update() -> Program {
-        let add: Vec<Step> = vec![Set(1, 1), Read(0), Add(0, 1), Set(2, 1)];
-        vec![vec![Fork(1), Fork(2), Join(1), Join(2)], add.clone(), add]
-    }
-
-    /// Where the toy machine says that a thread is about to do its `step`-th.
-    fn place_of(program: &Program, thread: u32, wanted: EventKind, nth: usize) -> PlaceNumber {
-        let run = run(program, &mut RandomWalk::new(1));
-        let own = run.machine.trace.iter().filter(|(who, operation)| {
-            who.0 == thread && operation.kind == wanted && operation.object == 0
-        });
-        own.map(|(_, operation)| operation.place).nth(nth).unwrap()
-    }
-
-    #[test]
-    fn an_update_is_lost_every_time() {
-        let program = lost_update();
-        let side = |thread: u32| {
-            let place = place_of(&program, thread, EventKind::Write, 0);
-            at(place.object(), place.offset())
-        };
-        let breakpoints = breakpoint(vec![side(1), side(2)]);
-        for seed in 0..50 {
-            let (outcome, counts) = outcome(&program, &breakpoints, seed);
-            let Outcome::Ended(variables) = outcome else {
-                panic!("{outcome:?}")
-            };
-            assert_eq!((variables[0], counts[0].hits), (1, 1), "seed {seed}");
-        }
-        let none = (0..50)
-            .filter(|seed| outcome(&program, &[], *seed).0 == outcome(&program, &breakpoints, 0).0);
-        assert!(none.count() < 50, "by chance it is not");
-    }
-
-    #[test]
-    fn who_has_gone_first_passes_the_later_side() {
-        let add: Vec<Step> = vec![Set(0, 1), Set(1, 1)];
-        let program: Program = vec![vec![Fork(1), Fork(2), Join(1), Join(2)], add.clone(), add];
-        let places = |object: u64| {
-            let run = run(&program, &mut RandomWalk::new(1));
-            let own = run.machine.trace.iter();
-            let own = own.filter(|(_, operation)| {
-                operation.kind == EventKind::Write && operation.object == object
-            });
-            let mut sites: Vec<PlaceNumber> = own.map(|(_, operation)| operation.place).collect();
-            sites.sort_unstable();
-            sites.dedup();
-            Side {
-                sites,
-                ..Side::default()
-            }
-        };
-        let breakpoints = [Breakpoint {
-            sides: vec![places(0), places(1)],
-            ..Breakpoint::default()
-        }];
-        for seed in 0..50 {
-            let (_, counts) = outcome(&program, &breakpoints, seed);
-            let Counts {
-                postponed,
-                hits,
-                side_visits,
-                ..
-            } = counts[0];
-            assert_eq!((postponed, hits), (1, 1), "seed {seed}");
-            assert_eq!(side_visits[..2], [2, 2], "seed {seed}");
-        }
-    }
-
-    #[test]
-    fn a_thread_whose_partner_does_not_come_goes_on() {
-        let program: Program = vec![
-            vec![Fork(1), Set(0, 1), Join(1)],
-            vec![Set(1, 1), Set(0, 2)],
-        ];
-        let place = place_of(&program, 1, EventKind::Write, 0);
-        let breakpoints = breakpoint(vec![at(place.object(), place.offset()), at(7, 7)]);
-        for seed in 0..20 {
-            let (outcome, counts) = outcome(&program, &breakpoints, seed);
-            assert!(matches!(outcome, Outcome::Ended(_)), "{outcome:?}");
-            let Counts {
-                postponed,
-                hits,
-                timed_out,
-                ..
-            } = counts[0];
-            assert_eq!((postponed, hits, timed_out), (1, 0, 1), "seed {seed}");
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! What can be wrong with a breakpoint, and what was perhaps meant.
 
+use bohr_event::breakpoint::MOST_ALIKE;
 use bohr_event::{Diagnosis, Fault};
 
 /// Text that is not a breakpoint.
@@ -23,7 +24,7 @@ pub enum ExpressionError {
     Place(String),
     /// Not a refinement.
     #[error(
-        "`{0}` is not a refinement; expected ignore-first N, nth N, holding MUTEX, within FUNCTION or VARIABLE >= NUMBER"
+        "`{0}` is not a refinement; expected ignore-first N, nth N, thread N of N, holding MUTEX, within FUNCTION or VARIABLE >= NUMBER"
     )]
     Refinement(String),
     /// Not an option.
@@ -34,6 +35,9 @@ pub enum ExpressionError {
     /// Not a number.
     #[error("`{0}` is not a whole number")]
     Number(String),
+    /// Not one of several threads.
+    #[error("`thread {0}` is not one of 2 to {MOST_ALIKE} threads; expected thread N of N")]
+    Rank(String),
     /// Not a time.
     #[error("`{0}` is not a time like 100ms, 1s or 500us")]
     Time(String),

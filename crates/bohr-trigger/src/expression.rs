@@ -7,6 +7,7 @@
 //!            | FUNCTION "#" N                   the N-th site of a function
 //! refinement = "ignore-first" N                 the first N visits pass, whoever comes
 //!            | "nth" N                          only the N-th visit of each thread counts
+//!            | "thread" N "of" N                of so many threads that come by, the N-th created
 //!            | "holding" NAME                   a mutex that the thread holds
 //!            | "within" FUNCTION                somewhere up its stack
 //!            | NAME relation NUMBER             a global variable, compared
@@ -26,7 +27,7 @@
 //! first.
 
 use crate::places::is_library;
-use bohr_event::breakpoint::Relation;
+use bohr_event::breakpoint::{Rank, Relation};
 use std::fmt;
 use std::time::Duration;
 
@@ -117,6 +118,8 @@ pub enum Refinement {
     IgnoreFirst(u64),
     /// Only this visit of each thread counts, from 1.
     Nth(u64),
+    /// Only this one of several threads that run the same code.
+    Thread(Rank),
     /// A global mutex that the thread has to hold.
     Holding(String),
     /// A function that it has to be called from.
@@ -236,6 +239,7 @@ impl fmt::Display for Refinement {
         match self {
             Refinement::IgnoreFirst(count) => write!(out, "ignore-first {count}"),
             Refinement::Nth(number) => write!(out, "nth {number}"),
+            Refinement::Thread(rank) => write!(out, "thread {} of {}", rank.number, rank.of),
             Refinement::Holding(lock) => write!(out, "holding {lock}"),
             Refinement::Within(function) => write!(out, "within {function}"),
             Refinement::When(name, relation, value) => {

@@ -29,4 +29,4 @@ pub use places::{Places, is_library};
 pub use resolve::{Symbol, Symbols, resolve};
 pub use sanitizer::{Warning, warnings};
 pub use variables::find_never_same;
-pub use visits::{Visits, visits_before};
+pub use visits::{Visits, comers, visits_before};

@@ -2,7 +2,7 @@
 
 use crate::error::ExpressionError;
 use crate::expression::{Expression, Place, Refinement, Side};
-use bohr_event::breakpoint::{MOST_SIDES, Relation};
+use bohr_event::breakpoint::{MOST_SIDES, Rank, Relation};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -124,10 +124,23 @@ fn refinement(text: &str) -> Result<Refinement, ExpressionError> {
     match text.split_once(char::is_whitespace) {
         Some(("ignore-first", count)) => Ok(Refinement::IgnoreFirst(number(count.trim())?)),
         Some(("nth", number_text)) => Ok(Refinement::Nth(number(number_text.trim())?)),
+        Some(("thread", rank_text)) => Ok(Refinement::Thread(rank(rank_text)?)),
         Some(("holding", lock)) => Ok(Refinement::Holding(lock.trim().to_string())),
         Some(("within", function)) => Ok(Refinement::Within(function.trim().to_string())),
         _ => Err(wrong()),
     }
+}
+
+/// `2 of 3`.
+fn rank(text: &str) -> Result<Rank, ExpressionError> {
+    let wrong = || ExpressionError::Rank(text.trim().to_string());
+    let small = |text: &str| text.trim().parse().map_err(|_| wrong());
+    let (number, of) = text.split_once(" of ").ok_or_else(wrong)?;
+    let rank = Rank {
+        number: small(number)?,
+        of: small(of)?,
+    };
+    rank.is_sound().then_some(rank).ok_or_else(wrong)
 }
 
 fn number(text: &str) -> Result<u64, ExpressionError> {
@@ -152,6 +165,7 @@ fn time(text: &str) -> Result<Duration, ExpressionError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bohr_event::breakpoint::MOST_ALIKE;
     use proptest::prelude::*;
 
     #[test]
@@ -162,6 +176,7 @@ mod tests {
             "src/main.rs:3#2..src/main.rs:9 -> Cache::get#4",
             "a.c:1 (ignore-first 7200) -> a.c:2 (holding caret, within paint, level >= -3) if same-object at-most 4 pause 1s settle 500us",
             "a.c:1 -> a.c:1 -> a.c:1",
+            "a.c:1 (nth 3, thread 1 of 2) -> a.c:2 (thread 2 of 2)",
         ] {
             let expression: Expression = text.parse().unwrap();
             assert_eq!(expression.to_string(), text);
@@ -184,6 +199,10 @@ mod tests {
         );
         assert_eq!(at("a.c:1 -> b.c:1 if equal"), E::Option("if equal".into()));
         assert_eq!(at("a.c:1 -> b.c:1 pause long"), E::Time("long".into()));
+        for rank in ["1", "0 of 2", "3 of 2", "1 of 1", "1 of 17", "one of 2"] {
+            let text = format!("a.c:1 (thread {rank}) -> b.c:1");
+            assert_eq!(at(&text), E::Rank(rank.into()), "{text}");
+        }
         let many = ["a.c:1"; 9].join(" -> ");
         assert!(matches!(at(&many), E::TooManySides { sides: 9, .. }));
     }
@@ -205,6 +224,9 @@ mod tests {
         prop_oneof![
             any::<u64>().prop_map(Refinement::IgnoreFirst),
             any::<u64>().prop_map(Refinement::Nth),
+            (2..=MOST_ALIKE).prop_flat_map(|of| {
+                (1..=of).prop_map(move |number| Refinement::Thread(Rank { number, of }))
+            }),
             name().prop_map(Refinement::Holding),
             name().prop_map(Refinement::Within),
             (name(), sign, any::<i64>())

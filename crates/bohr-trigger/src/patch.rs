@@ -15,8 +15,9 @@ pub use regression::{TestCase, regression_test};
 pub use unrelated::unrelated;
 
 use crate::expression::{Expression, Place, Refinement, Side};
+use bohr_event::breakpoint::Rank;
 use in_c::{in_c, moment_behind};
-use in_rust::{breakpoint, in_rust};
+use in_rust::{breakpoint, in_rust, rolls};
 use statement::room_before;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -67,6 +68,8 @@ pub enum PatchError {
 /// Where sides of a breakpoint go.
 struct Visit<'a> {
     name: String,
+    /// What the threads of the program that are told apart are called, but for their number.
+    roll: String,
     /// Which of the breakpoints it is.
     number: usize,
     sides: Vec<usize>,
@@ -98,6 +101,7 @@ pub fn insertions(
             false => None,
         };
         for mut visit in visits(&title, number, expression) {
+            visit.roll = format!("{name}-of");
             let own = objects.as_ref().map(|all| all[visit.sides[0]].clone());
             visit.object = own;
             let (file, line) = line_of(visit.side)?;
@@ -190,6 +194,7 @@ fn visits<'a>(name: &str, number: usize, expression: &'a Expression) -> Vec<Visi
             Some(visit) => visit.sides.push(position),
             None => visits.push(Visit {
                 name: name.to_string(),
+                roll: String::new(),
                 number,
                 sides: vec![position],
                 of: expression.sides.len(),
@@ -217,6 +222,8 @@ struct Counting {
     ignored: u64,
     /// Only this one of each thread counts.
     nth: Option<u64>,
+    /// Only those of this thread count.
+    rank: Option<Rank>,
 }
 
 fn counting(visit: &Visit<'_>) -> Result<Counting, PatchError> {
@@ -227,6 +234,7 @@ fn counting(visit: &Visit<'_>) -> Result<Counting, PatchError> {
             Refinement::IgnoreFirst(_) | Refinement::Nth(_) if visit.side.counts_elsewhere() => {}
             Refinement::IgnoreFirst(count) => counting.ignored = *count,
             Refinement::Nth(number) => counting.nth = Some(*number),
+            Refinement::Thread(rank) => counting.rank = Some(*rank),
             // Whoever is at that line is in that function.
             Refinement::Within(_) if visit.side.source.is_some() => {}
             other => return Err(PatchError::Unspeakable(other.to_string())),
@@ -265,6 +273,7 @@ fn declarations(
         return Ok(vec![Insertion::lines(first_include(text), include)]);
     }
     let mut lines = Vec::new();
+    lines.extend(rolls(numbers.iter().map(|number| &set[*number])));
     for number in numbers {
         lines.push(breakpoint(name, *number, &set[*number]));
     }

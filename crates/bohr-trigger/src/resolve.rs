@@ -91,6 +91,7 @@ fn found(side: &Side, places: &Places<'_>, symbols: &Symbols) -> Result<FoundSid
         match refinement {
             Refinement::IgnoreFirst(count) => found.ignore_first = *count,
             Refinement::Nth(number) => found.nth = Some(*number),
+            Refinement::Thread(rank) => found.rank = Some(*rank),
             Refinement::Holding(lock) => found.holding.push(symbols.variable(lock)?.address),
             Refinement::Within(function) => found.within.push(symbols.function(function)?),
             Refinement::When(name, relation, value) => {

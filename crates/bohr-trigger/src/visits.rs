@@ -2,8 +2,8 @@
 //! from others of the same place. A visit begins when a thread arrives, and may be
 //! long before it goes on.
 
-use bohr_event::PlaceNumber;
-use bohr_event::control::Recorded;
+use bohr_event::control::{Recorded, Step};
+use bohr_event::{EventKind, PlaceNumber, ThreadPath};
 use bohr_explain::{Explanation, Moment};
 
 /// Visits before a moment.
@@ -55,11 +55,39 @@ pub fn visits_before(explanation: &Explanation, moment: &Moment, places: &[Place
     }
 }
 
+/// The threads that come by any of these places in an explained run, or in one of those
+/// that it was compared with, in the order in which they were created. What a thread does
+/// before there are others is left out.
+#[must_use]
+pub fn comers(explanation: &Explanation, places: &[PlaceNumber]) -> Vec<ThreadPath> {
+    let passing = explanation
+        .windows
+        .iter()
+        .filter_map(|window| window.passing.as_ref());
+    let mut all: Vec<ThreadPath> = Vec::new();
+    for run in std::iter::once(&explanation.run).chain(passing) {
+        let is_fork = |step: &Step| step.operation.kind == EventKind::Fork;
+        let first = run.steps.iter().position(is_fork).unwrap_or(0);
+        let came = run.steps[first..].iter().chain(&run.pending);
+        let came = came.filter(|step| places.contains(&step.operation.place));
+        let mut threads: Vec<usize> = came.map(|step| step.thread.position()).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        let paths = threads.into_iter().filter_map(|one| run.threads.get(one));
+        // A run in which more have come knows more of their order.
+        let paths = paths.filter(|path| path.buffer_of().is_none());
+        let paths: Vec<ThreadPath> = paths.cloned().collect();
+        if paths.len() > all.len() {
+            all = paths;
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bohr_event::control::Step;
-    use bohr_event::{EventKind, Operation, ThreadIndex, ThreadPath};
+    use bohr_event::{Operation, ThreadIndex};
 
     /// One event each, by thread and place.
     fn run(events: &[(u32, u64)]) -> Recorded {
@@ -89,5 +117,24 @@ mod tests {
         assert_eq!(visits(0), Visits { own: 0, all: 0 });
         assert_eq!(visits(4), Visits { own: 1, all: 1 });
         assert_eq!(visits(3), Visits { own: 0, all: 2 });
+    }
+
+    #[test]
+    fn who_is_alone_is_not_one_of_those_who_run_the_same_code() {
+        let mut run = run(&[(0, 7), (0, 1), (2, 7), (1, 5), (1, 6)]);
+        run.threads.push(ThreadPath::MAIN.child(2));
+        run.steps[1].operation.kind = EventKind::Fork;
+        run.pending = vec![Step {
+            thread: ThreadIndex(1),
+            operation: Operation::plain(EventKind::Write, 4, 0x10, PlaceNumber(7)),
+        }];
+        let explanation = Explanation {
+            run,
+            ..Explanation::default()
+        };
+        let come = |place| comers(&explanation, &[PlaceNumber(place)]);
+        let children = [1, 2].map(|number| ThreadPath::MAIN.child(number));
+        assert_eq!(come(7), children, "in the order of their creation");
+        assert_eq!(come(5), children[..1]);
     }
 }

@@ -3,6 +3,7 @@ package bohr;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -548,6 +549,65 @@ public final class Breakpoint<S> {
         @Override
         public void close() {
             SCOPES.get().remove(name);
+        }
+    }
+
+    /**
+     * So many threads that run the same code, told apart by the order in which they were
+     * created, for {@link #when}: {@code B.when(() -> TELLERS.which() == 1).first(account)}.
+     * All places that ask the same roll mean the same threads.
+     */
+    public static final class Roll {
+        private final int of;
+        private final long pause = asked(100);
+        /** In the order of their creation once it is closed; who comes late is behind. */
+        private final List<Thread> threads = new ArrayList<>();
+        /** All are there, or nobody waits for the others any longer. */
+        private boolean closed;
+
+        /** Of so many. */
+        public Roll(int of) {
+            this.of = of;
+        }
+
+        /**
+         * Which of them this thread is, from 1; 0 if it is none of them, or if breakpoints
+         * sleep. Who comes before all are there is held up, at its first visit.
+         */
+        public int which() {
+            return armed ? call() : 0;
+        }
+
+        private synchronized int call() {
+            Thread own = Thread.currentThread();
+            if (!threads.contains(own) && threads.size() < of) {
+                threads.add(own);
+                if (threads.size() == of) {
+                    close();
+                }
+            }
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pause);
+            while (!closed) {
+                long left = deadline - System.nanoTime();
+                try {
+                    TimeUnit.NANOSECONDS.timedWait(this, left);
+                } catch (InterruptedException exception) {
+                    own.interrupt();
+                    left = 0;
+                }
+                if (left <= 0) {
+                    close();
+                }
+            }
+            return threads.indexOf(own) + 1;
+        }
+
+        private void close() {
+            if (!closed) {
+                closed = true;
+                threads.sort(Comparator.comparingLong(Thread::getId));
+                notifyAll();
+            }
         }
     }
 

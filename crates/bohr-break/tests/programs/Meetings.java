@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /** Threads that meet at breakpoints, and what has to hold of that. */
 public final class Meetings {
@@ -59,6 +60,7 @@ public final class Meetings {
         unheard();
         onlyWhere();
         oneWaits();
+        toldApart();
         System.out.println("all met");
     }
 
@@ -209,6 +211,18 @@ public final class Meetings {
                     expect(ONE.reach(1, ONE), "who comes to the other side meets who waits");
                 });
         expect(ONE.postponements() == 1 && ONE.hits() == 1, "one thread waited, and was met");
+    }
+
+    private static void toldApart() throws InterruptedException {
+        Breakpoint.Roll alike = new Breakpoint.Roll(2);
+        // However they come, they are told apart by the order in which they were made.
+        together(
+                () -> {
+                    LockSupport.parkNanos(3_000_000);
+                    expect(alike.which() == 1, "who was made first is the first");
+                },
+                () -> expect(alike.which() == 2, "who was made last is the second"));
+        expect(alike.which() == 0, "there are two");
     }
 
     private static void together(Runnable... all) throws InterruptedException {

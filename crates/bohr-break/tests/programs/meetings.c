@@ -266,6 +266,49 @@ static void *both_sides(void *unused) {
     return unused;
 }
 
+// However they come, threads are told apart by the order in which they were created.
+static void *alike(void *number) {
+    if ((size_t)number == 1)
+        usleep(3000);
+    assert(BOHR_BREAK_WHICH("alike", 3, .pause = LONG) == (unsigned)(size_t)number);
+    return NULL;
+}
+
+static void *beyond(void *unused) {
+    assert(BOHR_BREAK_WHICH("alike", 3, .pause = LONG) == 0);
+    assert(BOHR_BREAK_WHICH("lonely", 2, .pause = 2) == 1);
+    return unused;
+}
+
+static void told_apart(void) {
+    pthread_t threads[4];
+    for (size_t number = 1; number <= 3; number++)
+        assert(pthread_create(&threads[number], NULL, alike, (void *)number) == 0);
+    for (int number = 1; number <= 3; number++)
+        pthread_join(threads[number], NULL);
+    assert(pthread_create(&threads[0], NULL, beyond, NULL) == 0);
+    pthread_join(threads[0], NULL);
+    bohr_break_disarm();
+    assert(BOHR_BREAK_WHICH("asleep", 2, .pause = LONG) == 0);
+    bohr_break_arm();
+}
+
+// Whoever is cancelled while it waits for the others holds nobody else up.
+static void *waits_for_others(void *unused) {
+    (void)BOHR_BREAK_WHICH("cancelled", 2, .pause = LONG);
+    return unused;
+}
+
+static void cancelled_on_a_roll(void) {
+    pthread_t thread;
+    void *end;
+    assert(pthread_create(&thread, NULL, waits_for_others, NULL) == 0);
+    usleep(3000);
+    assert(pthread_cancel(thread) == 0 && pthread_join(thread, &end) == 0);
+    assert(end == PTHREAD_CANCELED);
+    assert(!BOHR_BREAK_REACH("free", 0, &object, .pause = SHORT));
+}
+
 static void *in_crowd(void *argument) {
     unsigned number = (unsigned)(size_t)argument;
     for (unsigned round = 0; round < 100; round++)
@@ -310,6 +353,8 @@ int main(void) {
     cancelled_condition();
     one_waits();
     together(2, (void *(*[])(void *)){both_sides, both_sides});
+    told_apart();
+    cancelled_on_a_roll();
     crowd();
     return 0;
 }

@@ -89,4 +89,14 @@ int main() {
         inside.within = "repaint";
         assert(!bohr::first("scoped", object, inside).hit());
     }
+    {
+        // In the order in which they were created, however they come.
+        std::thread older([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            assert(bohr::which("alike", 2, std::chrono::seconds(10)) == 1);
+        });
+        std::thread younger([] { assert(bohr::which("alike", 2, std::chrono::seconds(10)) == 2); });
+        older.join();
+        younger.join();
+    }
 }

@@ -1,7 +1,8 @@
 //! Calls of the library in C and C++.
 
-use super::{Counting, Language, PatchError, Visit, counting, in_turn, milliseconds};
+use super::{Language, PatchError, Visit, counting, in_turn, milliseconds};
 use crate::expression::{Expression, Place};
+use bohr_event::breakpoint::Rank;
 
 /// A call of the library. At a place of several sides, threads take turns.
 pub(super) fn in_c(visit: &Visit<'_>, language: Language) -> Result<String, PatchError> {
@@ -56,7 +57,7 @@ fn options_in_c(visit: &Visit<'_>) -> Result<String, PatchError> {
     if let Some(bound) = visit.expression.at_most {
         option("at_most", u128::from(bound));
     }
-    if let Some(unless) = unless(counting(visit)?) {
+    if let Some(unless) = unless(visit, Language::C)? {
         options += &format!(", .unless = {unless}");
     }
     Ok(options)
@@ -64,14 +65,26 @@ fn options_in_c(visit: &Visit<'_>) -> Result<String, PatchError> {
 
 /// When a visit passes, in C. Visits are counted where they are made: those of the
 /// whole breakpoint would be of all its sides.
-fn unless(counting: Counting) -> Option<String> {
+fn unless(visit: &Visit<'_>, language: Language) -> Result<Option<String>, PatchError> {
+    let counting = counting(visit)?;
+    let another = counting.rank.map(|Rank { number, of }| {
+        let (roll, pause) = (&visit.roll, milliseconds(visit.expression.pause));
+        match language {
+            Language::Cpp => format!(
+                "(bohr::which(\"{roll}-{of}\", {of}, std::chrono::milliseconds({pause})) != {number})"
+            ),
+            Language::C | Language::Rust => format!(
+                "(BOHR_BREAK_WHICH(\"{roll}-{of}\", {of}, .pause = {pause}) != {number})"
+            ),
+        }
+    });
     let ignored = (counting.ignored > 0).then(|| {
         let count = counting.ignored;
-        format!("__atomic_fetch_add(&bohr_visitors, 1, __ATOMIC_RELAXED) < {count}")
+        format!("(__atomic_fetch_add(&bohr_visitors, 1, __ATOMIC_RELAXED) < {count})")
     });
-    let nth = counting.nth.map(|nth| format!("++bohr_visits != {nth}"));
-    let all: Vec<String> = ignored.into_iter().chain(nth).collect();
-    (!all.is_empty()).then(|| all.join(" | "))
+    let nth = counting.nth.map(|nth| format!("(++bohr_visits != {nth})"));
+    let all: Vec<String> = another.into_iter().chain(ignored).chain(nth).collect();
+    Ok((!all.is_empty()).then(|| all.join(" | ")))
 }
 
 /// The fields of `bohr::Options` in their order: designators are for C++20.
@@ -82,7 +95,7 @@ fn options_in_cpp(visit: &Visit<'_>) -> Result<String, PatchError> {
         "{}, std::chrono::milliseconds({pause}), 0, {bound}",
         visit.of
     );
-    let unless = unless(counting(visit)?).unwrap_or("false".to_string());
+    let unless = unless(visit, Language::Cpp)?.unwrap_or("false".to_string());
     options += &format!(", nullptr, {unless}, nullptr, true");
     Ok(options)
 }

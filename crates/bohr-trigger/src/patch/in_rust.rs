@@ -1,7 +1,10 @@
 //! Calls of the library in Rust, and the breakpoints that they are about.
 
 use super::{Counting, PatchError, Visit, counting, in_turn, milliseconds, visits};
-use crate::expression::Expression;
+use crate::expression::{Expression, Refinement};
+use bohr_event::breakpoint::Rank;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A call of the library, in a block with what it counts.
 pub(super) fn in_rust(visit: &Visit<'_>) -> Result<String, PatchError> {
@@ -15,8 +18,11 @@ pub(super) fn in_rust(visit: &Visit<'_>) -> Result<String, PatchError> {
             format!("{item}.reach({}, {object});", in_turn(&count, sides))
         }
     };
-    let Counting { ignored, nth } = counting(visit)?;
+    let Counting { ignored, nth, rank } = counting(visit)?;
     let (mut statics, mut conditions) = (String::new(), Vec::new());
+    if let Some(Rank { number, of }) = rank {
+        conditions.push(format!("({}.which() == Some({number}))", roll_name(of)));
+    }
     if ignored > 0 {
         statics += "static VISITORS: std::sync::atomic::AtomicU64 = \
                     std::sync::atomic::AtomicU64::new(0); ";
@@ -36,6 +42,33 @@ pub(super) fn in_rust(visit: &Visit<'_>) -> Result<String, PatchError> {
 
 fn item_name(number: usize) -> String {
     format!("BOHR_BREAK_{}", number + 1)
+}
+
+fn roll_name(of: u32) -> String {
+    format!("BOHR_BREAK_OF_{of}")
+}
+
+/// The rolls by which breakpoints tell threads apart, with the longest of their pauses.
+pub(super) fn rolls<'a>(set: impl Iterator<Item = &'a Expression>) -> Vec<String> {
+    let mut pauses: BTreeMap<u32, Duration> = BTreeMap::new();
+    for expression in set {
+        let sides = expression.sides.iter();
+        for refinement in sides.flat_map(|side| &side.refinements) {
+            if let Refinement::Thread(rank) = refinement {
+                let pause = pauses.entry(rank.of).or_default();
+                *pause = expression.pause.max(*pause);
+            }
+        }
+    }
+    let declared = pauses.into_iter().map(|(of, pause)| {
+        format!(
+            "\nstatic {}: bohr_break::Roll =\n    \
+             bohr_break::Roll::of({of}).pause(std::time::Duration::from_millis({}));",
+            roll_name(of),
+            milliseconds(pause)
+        )
+    });
+    declared.collect()
 }
 
 /// The breakpoint itself, and what its sides share.

@@ -109,3 +109,33 @@ fn threads_bring_what_their_statements_name() {
         assert_eq!(bare.matches("NULL, ").count(), 2, "{bare}");
     }
 }
+
+#[test]
+fn threads_that_run_the_same_code_are_told_apart() {
+    let breakpoint = "thread 2 of 2) -> FILE:7 (nth 3, thread 1 of 2) pause 1s";
+    let added = |file: &str, text: &str| {
+        let sources = BTreeMap::from([(file.to_string(), text.to_string())]);
+        let set = format!("FILE:7 ({breakpoint}").replace("FILE", file);
+        let changes = insertions("bank", &[set.parse().unwrap()], &sources, false).unwrap();
+        inserted(text, &changes[file])
+    };
+    let in_c = added("bank.c", PROGRAM);
+    assert!(
+        in_c.contains(
+            ".unless = (BOHR_BREAK_WHICH(\"bank-of-2\", 2, .pause = 1000) != 1) | (++bohr_visits != 3)"
+        ),
+        "{in_c}"
+    );
+    let in_cpp = added("bank.cc", PROGRAM);
+    let wanted = "(bohr::which(\"bank-of-2\", 2, std::chrono::milliseconds(1000)) != 2)";
+    assert!(in_cpp.contains(wanted), "{in_cpp}");
+    let rust = "fn f() {\n    a();\n    b();\n    c();\n    d();\n    e();\n    g();\n}\n";
+    let in_rust = added("bank.rs", rust);
+    for wanted in [
+        "if (BOHR_BREAK_OF_2.which() == Some(1)) & (VISITS.get() == 3)",
+        "if (BOHR_BREAK_OF_2.which() == Some(2)) {",
+        "bohr_break::Roll::of(2).pause(std::time::Duration::from_millis(1000));",
+    ] {
+        assert_eq!(in_rust.matches(wanted).count(), 1, "{in_rust}");
+    }
+}

@@ -4,11 +4,12 @@
 
 use crate::explain::stacks::Stacks;
 use bohr_event::PlaceNumber;
+use bohr_event::breakpoint::Rank;
 use bohr_event::control::LoadedObject;
 use bohr_explain::{Explanation, Moment};
 use bohr_explore::Atlas;
 use bohr_trigger::{
-    Candidate, Demand, Expression, Place, Places, Refinement, Side, Visits, is_library,
+    Candidate, Demand, Expression, Place, Places, Refinement, Side, Visits, comers, is_library,
     visits_before,
 };
 
@@ -96,6 +97,20 @@ fn variants(expression: &Expression, visits: &[Visits]) -> Vec<Expression> {
     variants
 }
 
+/// With every side bound to its thread, if several run the code of the sides; as it is,
+/// and with everybody's visits counted.
+fn bound(expression: &Expression, visits: &[Visits], ranks: &[Rank]) -> Vec<Expression> {
+    let mut bound = expression.clone();
+    for (side, rank) in bound.sides.iter_mut().zip(ranks) {
+        side.refinements.push(Refinement::Thread(*rank));
+    }
+    let mut counted = bound.clone();
+    for (side, visits) in counted.sides.iter_mut().zip(visits) {
+        side.refinements.extend(nth(*visits));
+    }
+    vec![bound, counted]
+}
+
 impl Words<'_> {
     /// A candidate in words: by the lines that its moments are in, by lines that a
     /// patch can tell from others, by the lines of calls; each with its visits
@@ -120,12 +135,32 @@ impl Words<'_> {
             let moments = candidate.sides.iter().zip(&chosen);
             let visits = moments.map(|(moment, side)| self.visits(moment, side));
             let visits: Vec<Visits> = visits.collect();
-            all.extend(variants(
-                &Expression::new(chosen, candidate.same_object),
-                &visits,
-            ));
+            let ranks = self.ranks(candidate, &chosen);
+            let expression = Expression::new(chosen, candidate.same_object);
+            all.extend(variants(&expression, &visits));
+            if let Some(ranks) = ranks {
+                all.extend(bound(&expression, &visits, &ranks));
+            }
         }
         all
+    }
+
+    /// Which of the threads that come by the sides of a candidate each of its own is, if
+    /// anybody else could take its side.
+    fn ranks(&self, candidate: &Candidate, sides: &[Side]) -> Option<Vec<Rank>> {
+        let moments = candidate.sides.iter().zip(sides);
+        let numbers = moments.map(|(moment, side)| self.numbers(moment, side));
+        let numbers: Vec<Vec<PlaceNumber>> = numbers.collect();
+        let alike = comers(self.explanation, &numbers.concat());
+        let of = u32::try_from(alike.len()).ok()?;
+        let rank = |moment: &Moment| {
+            let position = alike.iter().position(|path| *path == moment.thread)?;
+            let number = position as u32 + 1;
+            Some(Rank { number, of }).filter(|rank| rank.is_sound())
+        };
+        let own: Vec<Rank> = candidate.sides.iter().map(rank).collect::<Option<_>>()?;
+        let by_several = |places: &Vec<PlaceNumber>| comers(self.explanation, places).len() > 1;
+        numbers.iter().any(by_several).then_some(own)
     }
 
     fn place(&self, number: PlaceNumber) -> Option<Place> {
@@ -134,13 +169,17 @@ impl Words<'_> {
 
     /// The visits of a side's place before a moment.
     fn visits(&self, moment: &Moment, side: &Side) -> Visits {
+        visits_before(self.explanation, moment, &self.numbers(moment, side))
+    }
+
+    /// A side's place in the numbers of the process that a moment is of.
+    fn numbers(&self, moment: &Moment, side: &Side) -> Vec<PlaceNumber> {
         let object = moment.operation.place.object();
         let sites = self.places.find(&side.at).unwrap_or_default();
         let numbers = sites
             .into_iter()
             .map(|site| PlaceNumber::new(object, u64::from(site)));
-        let numbers: Vec<PlaceNumber> = numbers.collect();
-        visits_before(self.explanation, moment, &numbers)
+        numbers.collect()
     }
 
     /// Ways to say where a thread is at a moment: by its own line, by the beginning

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Names and texts of the headers.
-pub const HEADERS: [(&str, &str); 3] = [
+pub const HEADERS: [(&str, &str); 4] = [
     (
         "bohr_break.h",
         include_str!("../../../../include/bohr_break.h"),
@@ -21,6 +21,10 @@ pub const HEADERS: [(&str, &str); 3] = [
     (
         "bohr_break_meeting.h",
         include_str!("../../../../include/bohr_break_meeting.h"),
+    ),
+    (
+        "bohr_break_roll.h",
+        include_str!("../../../../include/bohr_break_roll.h"),
     ),
 ];
 
@@ -57,6 +61,7 @@ pub const CRATE: Library<'static> = Library {
             "progress.rs",
             include_str!("../../../bohr-break/src/progress.rs"),
         ),
+        ("roll.rs", include_str!("../../../bohr-break/src/roll.rs")),
         ("scope.rs", include_str!("../../../bohr-break/src/scope.rs")),
         (
             "settings.rs",
