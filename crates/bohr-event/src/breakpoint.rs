@@ -11,11 +11,16 @@
 //!          0     8  BOARD_MAGIC
 //!          8     8  length of the orders
 //!         16     8  nanoseconds of the monotonic clock when the program began
+//!         24     8  where the passes begin: one side after the other, sixteen lines
+//!                   of 64 bytes each
 //!         64 128·n  counters of the n-th breakpoint, sixteen words each
 //!       4096     …  Orders, in postcard
 //! ```
 //!
-//! The counters are there after a crash, too.
+//! A line of passes is for threads that share few others: its first word says how many
+//! more visits may pass without being looked at, the second how many were given to it.
+//! What was given and is not there any more has passed. Counters and passes are there after
+//! a crash, too.
 
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -31,6 +36,23 @@ pub const BOARD_LENGTH: usize = 8;
 
 /// Where the time of the program's begin stands.
 pub const BOARD_BEGIN: usize = 16;
+
+/// Where the place of the passes stands.
+pub const BOARD_PASSES: usize = 24;
+
+/// Lines of passes per side, and words of a line.
+pub const PASS_LINES: usize = 16;
+pub const PASS_WORDS: usize = 8;
+
+/// Bytes of passes per side.
+pub const PASS_BYTES: usize = PASS_LINES * PASS_WORDS * 8;
+
+/// Visits that have passed by what a line says.
+#[must_use]
+pub fn passed(line: &[u64]) -> u64 {
+    let (permits, given) = (line[0] as i64, line[1]);
+    given.saturating_sub(permits.max(0) as u64)
+}
 
 /// Where the counters begin.
 pub const BOARD_COUNTERS: usize = 64;
@@ -264,6 +286,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// With visits of a side that passed without being looked at.
+    #[must_use]
+    pub fn with_passed(mut self, side: usize, visits: u64) -> Counts {
+        self.visits += visits;
+        self.side_visits[side] += visits;
+        self
+    }
+
     /// Of the words that stand on a board.
     #[must_use]
     pub fn of_words(words: &[u64; COUNTER_WORDS]) -> Counts {
@@ -303,6 +333,15 @@ mod tests {
         assert!(!same_memory((8, 4), (12, 4)));
         assert!(same_memory((8, 0), (8, 0)), "locks have no size");
         assert!(same_memory((0, 0), (12, 4)), "unknown");
+    }
+
+    #[test]
+    fn what_a_line_was_given_and_has_not_any_more_has_passed() {
+        assert_eq!(passed(&[3, 10]), 7);
+        assert_eq!(passed(&[-1_i64 as u64, 10]), 10, "somebody finds that out");
+        assert_eq!(passed(&[10, 0]), 0, "half given");
+        let counts = Counts::default().with_passed(1, 7);
+        assert_eq!((counts.visits, counts.side_visits[1]), (7, 7));
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use crate::futex::now;
 use crate::heap::Heap;
+use crate::permits::Lines;
 use crate::point::{Point, is_alone};
 use crate::roll::Roll;
 use bohr_event::abi::SiteInfo;
 use bohr_event::breakpoint::{
-    BOARD_BEGIN, BOARD_COUNTERS, BOARD_LENGTH, BOARD_MAGIC, BOARD_ORDERS, BOARD_VARIABLE,
-    COUNTER_WORDS, Counter, MOST_BREAKPOINTS, MOST_SIDES, Orders, SIDE_VISITS,
+    BOARD_BEGIN, BOARD_COUNTERS, BOARD_LENGTH, BOARD_MAGIC, BOARD_ORDERS, BOARD_PASSES,
+    BOARD_VARIABLE, COUNTER_WORDS, Counter, MOST_BREAKPOINTS, MOST_SIDES, Orders, PASS_BYTES,
+    SIDE_VISITS,
 };
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::os::fd::AsRawFd;
@@ -35,6 +37,9 @@ pub struct Board {
     /// Sites that free memory, ascending; none if no breakpoint asks about memory.
     frees: Vec<u32>,
     heap: Heap,
+    /// By site, as far as any has a part in this: the passes of the one side that it is
+    /// about.
+    passes: Vec<Option<&'static Lines>>,
     /// Kinds and sizes of the program's sites.
     sites: AtomicPtr<SiteInfo>,
 }
@@ -109,14 +114,15 @@ impl Board {
         // used only through atomics.
         let words = unsafe { core::slice::from_raw_parts(start.cast::<AtomicU64>(), length / 8) };
         let orders = read_orders(words, length)?;
-        let board = Box::leak(Box::new(Board::new(orders, words)));
+        let lines = lines(&orders, words)?;
+        let board = Box::leak(Box::new(Board::new(orders, words, lines)));
         BOARD.store(board, Ordering::Release);
         // SAFETY: a function of this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         Some(board)
     }
 
-    fn new(orders: Orders, words: &'static [AtomicU64]) -> Board {
+    fn new(orders: Orders, words: &'static [AtomicU64], mut lines: &'static [Lines]) -> Board {
         let begin = now();
         words[BOARD_BEGIN / 8].store(begin, Ordering::Relaxed);
         let mut roles = Vec::new();
@@ -145,13 +151,29 @@ impl Board {
             }
             let first = BOARD_COUNTERS / 8 + point * COUNTER_WORDS;
             let words = words[first..].first_chunk().expect("room for all counters");
-            points.push(Point::new(breakpoint, Counters { words, begin }));
+            let (own, others) = lines.split_at(breakpoint.sides.len());
+            lines = others;
+            points.push(Point::new(breakpoint, Counters { words, begin }, own));
         }
         // Ends first: a statement may end where the next begins.
         roles.sort_by_key(|role| (role.site, !role.ends, role.point, role.side));
         let mut frees = orders.frees;
         frees.sort_unstable();
+        let sites = roles
+            .iter()
+            .map(|role| role.site)
+            .chain(frees.iter().copied());
+        let mut passes = vec![None; sites.max().map_or(0, |last| last as usize + 1)];
+        for same in roles.chunk_by(|one, other| one.site == other.site) {
+            if let [only] = same
+                && !only.ends
+                && frees.binary_search(&only.site).is_err()
+            {
+                passes[only.site as usize] = points[only.point].passes(only.side);
+            }
+        }
         Board {
+            passes,
             program: orders.program,
             points,
             rolls,
@@ -165,6 +187,11 @@ impl Board {
     /// Where kinds and sizes of the program's sites stand.
     pub fn set_sites(&self, sites: *const SiteInfo) {
         self.sites.store(sites.cast_mut(), Ordering::Release);
+    }
+
+    /// The passes of sites, as `entry.rs` looks them up.
+    pub fn passes(&self) -> *const Option<&'static Lines> {
+        self.passes.as_ptr()
     }
 
     /// Whether a site has any part in this.
@@ -234,6 +261,19 @@ unsafe extern "C" fn forked() {
         board.points.iter().for_each(Point::forget_others);
         board.rolls.iter().for_each(Roll::forget_all);
     }
+}
+
+/// The passes of all sides.
+fn lines(orders: &Orders, words: &'static [AtomicU64]) -> Option<&'static [Lines]> {
+    let sides: usize = orders.breakpoints.iter().map(|one| one.sides.len()).sum();
+    let from = usize::try_from(words[BOARD_PASSES / 8].load(Ordering::Relaxed)).ok()?;
+    let own = words.get(from / 8..from / 8 + sides * PASS_BYTES / 8)?;
+    let start = own.as_ptr().cast::<Lines>();
+    // SAFETY: so many lines of atomics, which the mapping holds for ever; they are aligned
+    // to their own size if the words are.
+    start
+        .is_aligned()
+        .then(|| unsafe { core::slice::from_raw_parts(start, sides) })
 }
 
 /// The orders, unless somebody else's file lies there.

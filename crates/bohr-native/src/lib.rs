@@ -16,6 +16,7 @@ mod futex;
 mod heap;
 mod meeting;
 mod others;
+mod permits;
 mod point;
 mod register;
 mod roll;

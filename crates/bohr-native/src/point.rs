@@ -5,6 +5,7 @@ use crate::condition;
 use crate::futex::{Lock, thread, wake};
 use crate::meeting::Meeting;
 use crate::others::{release, wait_for_others};
+use crate::permits::{Lines, Permits};
 use crate::roll::Roll;
 use crate::visits::VisitsByThread;
 use bohr_event::breakpoint::{Breakpoint, Counter, MOST_SIDES, Rank, same_memory};
@@ -36,9 +37,9 @@ struct Place {
 pub struct Point {
     breakpoint: Breakpoint,
     counters: Counters,
-    /// Visits of each side.
-    visits: [AtomicU64; MOST_SIDES],
-    /// The same by thread.
+    /// Visits of each side that pass whoever makes them.
+    permits: Vec<Permits>,
+    /// Visits of each side, by thread.
     own_visits: [VisitsByThread; MOST_SIDES],
     lock: Lock,
     places: [Place; MOST_WAITING],
@@ -56,11 +57,14 @@ enum Arrival {
 }
 
 impl Point {
-    pub fn new(breakpoint: Breakpoint, counters: Counters) -> Point {
+    /// `lines` are its sides' passes on the board.
+    pub fn new(breakpoint: Breakpoint, counters: Counters, lines: &'static [Lines]) -> Point {
+        let sides = breakpoint.sides.iter().zip(lines);
+        let permits = sides.map(|(side, lines)| Permits::new(side.ignore_first, lines));
         Point {
+            permits: permits.collect(),
             breakpoint,
             counters,
-            visits: [const { AtomicU64::new(0) }; MOST_SIDES],
             own_visits: [const { VisitsByThread::new() }; MOST_SIDES],
             lock: Lock::new(),
             places: [const {
@@ -88,14 +92,16 @@ impl Point {
         sides.iter().for_each(|side| self.counters.visit(*side));
         // Before anything is counted, since nobody asks any more.
         if self.is_asleep() {
+            sides.iter().for_each(|side| self.permits[*side].open());
             return;
         }
         let counts = |side: &usize| {
-            let before = self.visits[*side].fetch_add(1, Ordering::Relaxed);
             let place = &self.breakpoint.sides[*side];
             let counts = |nth: u64| self.own_visits[*side].count() == nth;
-            before >= place.ignore_first
-                && place.nth.is_none_or(counts)
+            let ignored = place.ignore_first > 0 && self.permits[*side].take();
+            let its_turn = place.nth.is_none_or(counts);
+            !ignored
+                && its_turn
                 && place.rank.is_none_or(|rank| is_it(rank, rolls))
                 && condition::holds(place)
         };
@@ -146,10 +152,20 @@ impl Point {
     /// In a child process: nobody waits here but in the parent, whose lock is not this one.
     pub fn forget_others(&self) {
         self.lock.abandon();
+        self.permits.iter().for_each(Permits::abandon);
         for place in &self.places {
             place.state.store(FREE, Ordering::SeqCst);
         }
         self.meetings.iter().for_each(Meeting::forget);
+    }
+
+    /// The passes of a side, if whoever comes there may be let pass by them alone: they do
+    /// not count the visits of each thread, or find out who it is.
+    pub fn passes(&self, side: usize) -> Option<&'static Lines> {
+        let place = &self.breakpoint.sides[side];
+        let counted = place.nth.is_some() || place.rank.is_some();
+        let can_pass = place.ignore_first > 0 || self.breakpoint.at_most.is_some();
+        (can_pass && !counted).then_some(self.permits[side].lines)
     }
 
     fn is_asleep(&self) -> bool {

@@ -24,6 +24,7 @@ unsafe extern "C" fn __bohr_register(module: *mut Module) {
     };
     board.set_sites(module.sites);
     entry::VECTORS.store(u64::from(module.vectors), Ordering::Relaxed);
+    entry::PASSES.store(board.passes().cast_mut(), Ordering::Relaxed);
     // SAFETY: the description leads to writable variables of its object. Gates
     // stay off, so nobody asks for theirs.
     unsafe {
