@@ -3,6 +3,7 @@
 use crate::condition::{Locks, Object};
 use crate::figures::Statistics;
 use crate::meeting::{Attempt, Meeting, Outcome, Postponed, Waiting, lock};
+use crate::namesakes::{Namesake, first};
 use crate::narrowed::Narrowed;
 use crate::scope::is_within;
 use crate::settings;
@@ -16,12 +17,16 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Two or more places in a program, and the condition under which threads that
-/// come there are made to meet. A static item, used at all of its places.
+/// come there are made to meet. A static item, used at all of its places; several with the
+/// same name and kind, in files that do not see each other, are one, and what the first of
+/// them to be visited asks for holds.
 ///
 /// `S` is what a side brings along for the condition.
 #[derive(Debug)]
 pub struct Breakpoint<S: 'static = Object> {
     name: &'static str,
+    /// Who stands for all of this name.
+    one: Namesake<Breakpoint<S>>,
     condition: fn(&S, &S) -> bool,
     sides: usize,
     pause: Duration,
@@ -66,6 +71,7 @@ impl<S: 'static> Breakpoint<S> {
     pub const fn new(name: &'static str, condition: fn(&S, &S) -> bool) -> Breakpoint<S> {
         Breakpoint {
             name,
+            one: Namesake::new(),
             condition,
             sides: 2,
             pause: PAUSE,
@@ -142,13 +148,18 @@ impl<S: 'static> Breakpoint<S> {
     /// Counts an error that can be seen: what the mean time to error is about where
     /// the bug does not end the program. Where nobody counts them, it is hits.
     pub fn artefact(&self) {
-        self.counters.artefacts.fetch_add(1, Relaxed);
+        self.counters().artefacts.fetch_add(1, Relaxed);
     }
 
     /// What has become of it so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.counters.read(self.name)
+        self.counters().read(self.name)
+    }
+
+    /// Of all with this name, as far as that is known.
+    fn counters(&self) -> &Counters {
+        self.one.get().map_or(&self.counters, |one| &one.counters)
     }
 
     /// Asks the user's code, with no lock held.
@@ -163,7 +174,7 @@ impl<S: 'static> Breakpoint<S> {
     }
 }
 
-impl<S: Clone + Send + 'static> Breakpoint<S> {
+impl<S: Clone + Send + Sync + 'static> Breakpoint<S> {
     /// Before the statement that comes first, which ends when the guard does.
     pub fn first(&'static self, state: impl Into<S>) -> Visit {
         self.side(0, state)
@@ -185,7 +196,7 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
     #[inline]
     pub(crate) fn side_if(&'static self, open: bool, side: usize, state: impl Into<S>) -> Visit {
         let meeting = match settings::are_armed() {
-            true => self.visit(open, side, state.into()),
+            true => self.first_of_name().visit(open, side, state.into()),
             false => None,
         };
         Visit { meeting, side }
@@ -198,6 +209,10 @@ impl<S: Clone + Send + 'static> Breakpoint<S> {
     #[inline]
     pub fn reach(&'static self, side: usize, state: impl Into<S>) -> bool {
         self.side_if(true, side, state).pass_unsettled()
+    }
+
+    fn first_of_name(&'static self) -> &'static Breakpoint<S> {
+        self.one.get_or_init(|| first(self.name, self))
     }
 
     #[cold]

@@ -12,6 +12,9 @@ impl<T: ?Sized> From<&T> for Object {
 }
 
 impl Object {
+    /// Nothing in particular: all who bring it are at the same.
+    pub const NONE: Object = Object(0);
+
     /// Both are at the same object.
     #[must_use]
     pub fn same(one: &Object, other: &Object) -> bool {

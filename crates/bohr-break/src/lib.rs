@@ -54,6 +54,8 @@ mod breakpoint;
 #[cfg(feature = "armed")]
 mod meeting;
 #[cfg(feature = "armed")]
+mod namesakes;
+#[cfg(feature = "armed")]
 mod narrowed;
 #[cfg(feature = "armed")]
 mod progress;

@@ -6,10 +6,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-/// What the sides after one that took a plain step wait, since nobody tells them
-/// when its statement is done; on a busy machine until it has run.
-pub(crate) const SETTLING: Duration = Duration::from_millis(1);
-
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that can panic happens under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -92,10 +88,7 @@ impl Meeting {
         wait_until(&self.turn, &self.changed, most, |turn| turn.side >= side);
         let unsettled = lock(&self.turn).unsettled;
         if let Some(before) = unsettled.filter(|_| side > 0) {
-            std::thread::sleep(SETTLING);
-            while Instant::now() < deadline && before.is_late() {
-                std::thread::sleep(SETTLING);
-            }
+            before.let_run(deadline);
         }
         lock(&self.turn).begun = side + 1;
     }

@@ -11,7 +11,7 @@ pub struct Narrowed<S: 'static> {
     pub(crate) is_open: bool,
 }
 
-impl<S: Clone + Send + 'static> Narrowed<S> {
+impl<S: Clone + Send + Sync + 'static> Narrowed<S> {
     /// As [`Breakpoint::first`].
     #[inline]
     pub fn first(self, state: impl Into<S>) -> Visit {

@@ -3,6 +3,11 @@
 //! have begun when a fixed moment is over.
 
 use std::fs::{read_link, read_to_string};
+use std::time::{Duration, Instant};
+
+/// What those who come after one that took a plain step wait, since nobody tells them
+/// when its statement is done; on a busy machine until it has run.
+const SETTLING: Duration = Duration::from_millis(1);
 
 /// Nanoseconds on a processor in which a thread is sure to have come back to its
 /// program and made its statement.
@@ -18,11 +23,25 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// Nobody's.
+    pub const NONE: Progress = Progress {
+        thread: None,
+        spent: 0,
+    };
+
     pub fn of_this_thread() -> Progress {
         let thread = system_number().and_then(|number| number.try_into().ok());
         Progress {
             thread,
             spent: thread.and_then(processor_time).unwrap_or(0),
+        }
+    }
+
+    /// Gives it a moment, on a busy machine until it has run or waits for somebody.
+    pub fn let_run(self, deadline: Instant) {
+        std::thread::sleep(SETTLING);
+        while Instant::now() < deadline && self.is_late() {
+            std::thread::sleep(SETTLING);
         }
     }
 
@@ -90,8 +109,8 @@ mod tests {
         thread.join().unwrap();
         assert!(!waiting.is_late());
         let own = Progress::of_this_thread();
-        let begun = std::time::Instant::now();
-        while begun.elapsed() < std::time::Duration::from_millis(50) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(50) {
             std::hint::spin_loop();
         }
         assert!(!own.is_late());

@@ -154,7 +154,7 @@ pub struct Roll(());
 impl Roll {
     /// Does nothing without the feature `armed`.
     #[must_use]
-    pub const fn of(_: usize) -> Roll {
+    pub const fn of(_: &'static str, _: usize) -> Roll {
         Roll(())
     }
 
@@ -166,7 +166,7 @@ impl Roll {
 
     /// Nothing without the feature `armed`.
     #[inline(always)]
-    pub fn which(&self) -> Option<usize> {
+    pub fn which(&'static self) -> Option<usize> {
         None
     }
 }

@@ -367,7 +367,7 @@ fn who_has_gone_first_passes_the_later_side() {
 /// comes by beyond them is none of them.
 #[test]
 fn threads_that_run_the_same_code_are_told_apart() {
-    static ALIKE: Roll = Roll::of(2).pause(LONG);
+    static ALIKE: Roll = Roll::of("alike", 2).pause(LONG);
     bohr_break::arm();
     let both = Barrier::new(2);
     std::thread::scope(|scope| {
@@ -390,10 +390,31 @@ fn threads_that_run_the_same_code_are_told_apart() {
 /// Who comes by while the others do not goes on when its pause is over, and is the first.
 #[test]
 fn nobody_waits_for_ever_for_threads_that_run_the_same_code() {
-    static LONELY: Roll = Roll::of(3).pause(Duration::from_millis(2));
+    static LONELY: Roll = Roll::of("lonely", 3).pause(Duration::from_millis(2));
     bohr_break::arm();
     assert_eq!(LONELY.which(), Some(1));
     assert_eq!(LONELY.which(), Some(1));
     let late = || std::thread::spawn(|| LONELY.which()).join().unwrap();
     assert_eq!([late(), late(), late()], [Some(2), Some(3), None]);
+}
+
+/// Files that do not see each other have statics of their own.
+#[test]
+fn statics_with_the_same_name_are_one_breakpoint() {
+    static HERE: Breakpoint = Breakpoint::conflict("namesake").pause(LONG);
+    static THERE: Breakpoint = Breakpoint::conflict("namesake").pause(LONG);
+    static ALIKE_HERE: Roll = Roll::of("namesakes", 2).pause(LONG);
+    static ALIKE_THERE: Roll = Roll::of("namesakes", 2).pause(LONG);
+    bohr_break::arm();
+    together(
+        || assert!(HERE.reach(0, Object::NONE)),
+        || assert!(THERE.reach(1, Object::NONE)),
+    );
+    let (here, there) = (HERE.statistics(), THERE.statistics());
+    assert_eq!((here.visits, here.hits), (2, 1));
+    assert_eq!((there.visits, there.hits), (2, 1));
+    together(
+        || assert!(ALIKE_HERE.which().is_some()),
+        || assert!(ALIKE_THERE.which().is_some()),
+    );
 }

@@ -555,7 +555,8 @@ public final class Breakpoint<S> {
     /**
      * So many threads that run the same code, told apart by the order in which they were
      * created, for {@link #when}: {@code B.when(() -> TELLERS.which() == 1).first(account)}.
-     * All places that ask the same roll mean the same threads.
+     * All places that ask the same roll mean the same threads, which go on in that order,
+     * each after a moment.
      */
     public static final class Roll {
         private final int of;
@@ -564,6 +565,8 @@ public final class Breakpoint<S> {
         private final List<Thread> threads = new ArrayList<>();
         /** All are there, or nobody waits for the others any longer. */
         private boolean closed;
+        /** How many have gone on. */
+        private int gone;
 
         /** Of so many. */
         public Roll(int of) {
@@ -580,26 +583,40 @@ public final class Breakpoint<S> {
 
         private synchronized int call() {
             Thread own = Thread.currentThread();
-            if (!threads.contains(own) && threads.size() < of) {
+            boolean comes = !threads.contains(own) && threads.size() < of;
+            if (comes) {
                 threads.add(own);
                 if (threads.size() == of) {
                     close();
                 }
             }
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pause);
-            while (!closed) {
-                long left = deadline - System.nanoTime();
-                try {
-                    TimeUnit.NANOSECONDS.timedWait(this, left);
-                } catch (InterruptedException exception) {
-                    own.interrupt();
-                    left = 0;
-                }
-                if (left <= 0) {
-                    close();
-                }
+            if (comes) {
+                await(pause, () -> closed);
+                close();
             }
-            return threads.indexOf(own) + 1;
+            int before = threads.indexOf(own);
+            if (comes) {
+                await(pause, () -> gone >= before);
+                if (before > 0) {
+                    await(SETTLING, () -> false);
+                }
+                gone = Math.max(gone, before + 1);
+                notifyAll();
+            }
+            return before + 1;
+        }
+
+        private void await(long most, BooleanSupplier done) {
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(most);
+            long left = deadline - System.nanoTime();
+            try {
+                while (!done.getAsBoolean() && left > 0) {
+                    TimeUnit.NANOSECONDS.timedWait(this, left);
+                    left = deadline - System.nanoTime();
+                }
+            } catch (InterruptedException exception) {
+                Thread.currentThread().interrupt();
+            }
         }
 
         private void close() {

@@ -95,7 +95,9 @@ fn options_in_cpp(visit: &Visit<'_>) -> Result<String, PatchError> {
         "{}, std::chrono::milliseconds({pause}), 0, {bound}",
         visit.of
     );
-    let unless = unless(visit, Language::Cpp)?.unwrap_or("false".to_string());
+    // Several conditions together are a number, which braces do not take for one.
+    let unless = unless(visit, Language::Cpp)?.map(|all| format!("({all}) != 0"));
+    let unless = unless.unwrap_or("false".to_string());
     options += &format!(", nullptr, {unless}, nullptr, true");
     Ok(options)
 }

@@ -9,8 +9,10 @@ use std::time::Duration;
 /// A call of the library, in a block with what it counts.
 pub(super) fn in_rust(visit: &Visit<'_>) -> Result<String, PatchError> {
     let item = item_name(visit.number);
-    let whole = format!("&{item}");
-    let object = visit.object.as_deref().unwrap_or(&whole);
+    let object = visit
+        .object
+        .as_deref()
+        .unwrap_or("bohr_break::Object::NONE");
     let call = match &visit.sides[..] {
         [side] => format!("{item}.reach({side}, {object});"),
         sides => {
@@ -49,7 +51,7 @@ fn roll_name(of: u32) -> String {
 }
 
 /// The rolls by which breakpoints tell threads apart, with the longest of their pauses.
-pub(super) fn rolls<'a>(set: impl Iterator<Item = &'a Expression>) -> Vec<String> {
+pub(super) fn rolls<'a>(name: &str, set: impl Iterator<Item = &'a Expression>) -> Vec<String> {
     let mut pauses: BTreeMap<u32, Duration> = BTreeMap::new();
     for expression in set {
         let sides = expression.sides.iter();
@@ -63,7 +65,7 @@ pub(super) fn rolls<'a>(set: impl Iterator<Item = &'a Expression>) -> Vec<String
     let declared = pauses.into_iter().map(|(of, pause)| {
         format!(
             "\nstatic {}: bohr_break::Roll =\n    \
-             bohr_break::Roll::of({of}).pause(std::time::Duration::from_millis({}));",
+             bohr_break::Roll::of(\"{name}-of-{of}\", {of}).pause(std::time::Duration::from_millis({}));",
             roll_name(of),
             milliseconds(pause)
         )

@@ -82,8 +82,8 @@ fn sides_of_rust_share_a_static() {
     let changes = insertions("p", &set, &sources, false).unwrap();
     assert_eq!(
         inserted(text, &changes["src/main.rs"]),
-        "fn main() {\n    BOHR_BREAK_1.reach(0, &BOHR_BREAK_1);\n    f();\n    \
-         BOHR_BREAK_1.reach(1, &BOHR_BREAK_1);\n    g();\n}\n\n\
+        "fn main() {\n    BOHR_BREAK_1.reach(0, bohr_break::Object::NONE);\n    f();\n    \
+         BOHR_BREAK_1.reach(1, bohr_break::Object::NONE);\n    g();\n}\n\n\
          static BOHR_BREAK_1: bohr_break::Breakpoint =\n    \
          bohr_break::Breakpoint::conflict(\"p-1\").pause(std::time::Duration::from_millis(1000)).one_waits();\n"
     );
@@ -127,14 +127,15 @@ fn threads_that_run_the_same_code_are_told_apart() {
         "{in_c}"
     );
     let in_cpp = added("bank.cc", PROGRAM);
-    let wanted = "(bohr::which(\"bank-of-2\", 2, std::chrono::milliseconds(1000)) != 2)";
+    let wanted = "((bohr::which(\"bank-of-2\", 2, std::chrono::milliseconds(1000)) != 2)) != 0";
     assert!(in_cpp.contains(wanted), "{in_cpp}");
+    assert!(in_cpp.contains("(++bohr_visits != 3)) != 0"), "{in_cpp}");
     let rust = "fn f() {\n    a();\n    b();\n    c();\n    d();\n    e();\n    g();\n}\n";
     let in_rust = added("bank.rs", rust);
     for wanted in [
         "if (BOHR_BREAK_OF_2.which() == Some(1)) & (VISITS.get() == 3)",
         "if (BOHR_BREAK_OF_2.which() == Some(2)) {",
-        "bohr_break::Roll::of(2).pause(std::time::Duration::from_millis(1000));",
+        "bohr_break::Roll::of(\"bank-of-2\", 2).pause(std::time::Duration::from_millis(1000));",
     ] {
         assert_eq!(in_rust.matches(wanted).count(), 1, "{in_rust}");
     }

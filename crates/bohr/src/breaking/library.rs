@@ -54,6 +54,10 @@ pub const CRATE: Library<'static> = Library {
             include_str!("../../../bohr-break/src/meeting.rs"),
         ),
         (
+            "namesakes.rs",
+            include_str!("../../../bohr-break/src/namesakes.rs"),
+        ),
+        (
             "narrowed.rs",
             include_str!("../../../bohr-break/src/narrowed.rs"),
         ),
