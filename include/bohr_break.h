@@ -38,7 +38,8 @@
  *     BOHR_BREAK_FIRST("lost update", account, .unless = BOHR_BREAK_WHICH("tellers", 2) != 1)
  *
  * All places that name the roll "tellers" mean the same two. Who comes before the other is
- * held up at its first visit, for 100 ms at most unless `.pause` follows the number. A
+ * held up at its first visit, for 100 ms at most unless `.pause` follows the number, and
+ * then they go on in their order, each after a moment. A
  * third thread is none of them.
  *
  * Without BOHR_BREAK defined to 1 before this file is included, nothing is left of

@@ -448,6 +448,17 @@ BOHR_BREAK_SHARED int bohr_break_is_late(long thread, unsigned long long spent) 
   return behind_name != NULL && strncmp(behind_name, ") R", 3) == 0;
 }
 
+/* Gives a thread that went on a millisecond, and on a busy machine until it has run, or waits. */
+BOHR_BREAK_SHARED void bohr_break_let_run(long gone, unsigned long long spent,
+                                          const struct timespec *deadline) {
+  int runs = 1;
+  while (runs) {
+    struct timespec settling = {0, 1000000};
+    nanosleep(&settling, NULL);
+    runs = bohr_break_is_before(deadline) && bohr_break_is_late(gone, spent);
+  }
+}
+
 /* The end of one side; the last one takes the meeting down. */
 BOHR_BREAK_SHARED void bohr_break_pass(struct bohr_break_visit *visit, int unsettled) {
   struct bohr_break_meeting *meeting = visit->meeting;
@@ -505,12 +516,8 @@ BOHR_BREAK_SHARED void bohr_break_take_turn(struct bohr_break_visit *visit, unsi
   long gone = meeting->gone;
   unsigned long long spent = meeting->spent;
   pthread_mutex_unlock(&meeting->lock);
-  /* A millisecond, and on a busy machine until the other has run, or waits. */
-  while (unsettled) {
-    struct timespec settling = {0, 1000000};
-    nanosleep(&settling, NULL);
-    unsettled = bohr_break_is_before(&deadline) && bohr_break_is_late(gone, spent);
-  }
+  if (unsettled)
+    bohr_break_let_run(gone, spent, &deadline);
   pthread_mutex_lock(&meeting->lock);
   meeting->begun = visit->side + 1;
   pthread_mutex_unlock(&meeting->lock);

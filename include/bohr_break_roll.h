@@ -1,6 +1,8 @@
 /* What bohr_break.h tells threads apart by that run the same code: the order in which
  * they were created, among those who come by. That stays as it is when a program starts
- * other threads as well, or in another order than these. Not for inclusion by anything else.
+ * other threads as well, or in another order than these. They go on in that order, too, each
+ * after a moment: those who were made to wait for others begin as they would have begun. Not
+ * for inclusion by anything else.
  */
 #ifndef BOHR_BREAK_ROLL_H
 #define BOHR_BREAK_ROLL_H
@@ -25,6 +27,10 @@ struct bohr_break_roll {
   unsigned came;
   /* All are there, or nobody waits for the others any longer: who they are is known. */
   int closed;
+  /* How many have gone on; who was the last, and the processor time that it had spent then. */
+  unsigned turn;
+  long gone;
+  unsigned long long spent;
   pthread_cond_t changed;
   /* In the order of their creation once it is closed; who comes late is behind. */
   struct bohr_break_like threads[BOHR_BREAK_MOST_ALIKE];
@@ -37,6 +43,7 @@ BOHR_BREAK_SHARED void bohr_break_forget_rolls(void) {
   for (struct bohr_break_roll *roll = bohr_break_rolls; roll != NULL; roll = roll->next) {
     roll->came = 0;
     roll->closed = 0;
+    roll->turn = 0;
     bohr_break_condition(&roll->changed);
   }
 }
@@ -106,7 +113,8 @@ BOHR_BREAK_SHARED unsigned bohr_break_which(const char *name,
   const char *asked = getenv("BOHR_BREAK_PAUSE");
   unsigned pause = asked != NULL ? (unsigned)strtoul(asked, NULL, 10) : alike->pause;
   unsigned of = alike->threads;
-  struct timespec deadline = bohr_break_after(pause == 0 ? 100 : pause);
+  pause = pause == 0 ? 100 : pause;
+  struct timespec deadline = bohr_break_after(pause);
   struct bohr_break_like own = {pthread_self(), bohr_break_number()};
   if (bohr_break_is_alone())
     return 0;
@@ -123,10 +131,24 @@ BOHR_BREAK_SHARED unsigned bohr_break_which(const char *name,
     pthread_setcancelstate(cancellable, NULL);
     while (!roll->closed && !late)
       late = pthread_cond_timedwait(&roll->changed, &bohr_break_program.lock, &deadline) == ETIMEDOUT;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    pthread_cleanup_pop(0);
     bohr_break_close_roll(roll);
     which = bohr_break_on_roll(roll, &own);
+    deadline = bohr_break_after(pause);
+    for (late = 0; roll->turn + 1 < which && !late;)
+      late = pthread_cond_timedwait(&roll->changed, &bohr_break_program.lock, &deadline) == ETIMEDOUT;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_cleanup_pop(0);
+    long gone = roll->gone;
+    unsigned long long spent = roll->spent;
+    pthread_mutex_unlock(&bohr_break_program.lock);
+    if (which > 1)
+      bohr_break_let_run(gone, spent, &deadline);
+    pthread_mutex_lock(&bohr_break_program.lock);
+    roll->gone = own.number;
+    roll->spent = bohr_break_spent(own.number);
+    if (roll->turn < which)
+      roll->turn = which;
+    pthread_cond_broadcast(&roll->changed);
   }
   pthread_mutex_unlock(&bohr_break_program.lock);
   pthread_setcancelstate(cancellable, NULL);

@@ -40,8 +40,10 @@ pub const BOARD_BEGIN: usize = 16;
 /// Where the place of the passes stands.
 pub const BOARD_PASSES: usize = 24;
 
-/// Lines of passes per side, and words of a line.
+/// Lines of passes per side.
 pub const PASS_LINES: usize = 16;
+
+/// Words of a line.
 pub const PASS_WORDS: usize = 8;
 
 /// Bytes of passes per side.

@@ -215,7 +215,8 @@ impl Board {
         }
         for role in &roles[ends..] {
             if let Some(roll) = role.roll.filter(|_| !is_alone()) {
-                self.rolls[roll].call(self.points[role.point].pause());
+                let (pause, moment) = self.points[role.point].times();
+                self.rolls[roll].call(pause, moment);
             }
         }
         let frees = self.frees(site);

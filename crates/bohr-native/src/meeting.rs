@@ -1,13 +1,9 @@
 //! Threads that have met at a breakpoint go on in the order of their sides.
 
 use crate::futex::{now, processor_time, sleep, thread, wait, wake};
-use crate::others::{Announced, anybody_runs, is_in_call, release, sleep_while_others_can_move};
+use crate::others::{Announced, anybody_runs, let_run, release};
 use bohr_event::breakpoint::{Breakpoint, MOST_SIDES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// The share of the time that a statement is given for which its thread has to have
-/// been on a processor.
-const AT_WORK: u64 = 5;
 
 /// Nanoseconds that who was woken by a last side is given at most.
 const AWAKENED: u64 = 5_000_000;
@@ -120,15 +116,9 @@ impl Meeting {
     /// something else as long as it takes until it has run, or waits for somebody. Where
     /// nobody can do anything before this thread goes on, the moment is over.
     fn settle(&self, moment: u64, deadline: u64) {
-        if sleep_while_others_can_move(moment) {
-            return;
-        }
         let gone = self.gone.load(Ordering::SeqCst);
         let spent = self.spent.load(Ordering::SeqCst);
-        let has_run = || processor_time(gone).is_none_or(|time| time >= spent + moment / AT_WORK);
-        while now() < deadline && !has_run() && !is_in_call(gone) {
-            sleep(moment);
-        }
+        let_run(gone, spent, moment, deadline);
     }
 
     fn done(&self, side: usize) {

@@ -6,12 +6,16 @@
 //! The kernel knows: what it tells of each thread is read, twice, without
 //! allocating. Whatever cannot be read counts as a thread that can come.
 
-use crate::futex::{now, sleep, thread, wait};
+use crate::futex::{now, processor_time, sleep, thread, wait};
 use bohr_event::endless_wait;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Threads that are known to be held up; others count as running.
 const MOST_HELD: usize = 256;
+
+/// The share of the time that a statement is given for which its thread has to have
+/// been on a processor.
+const AT_WORK: u64 = 5;
 
 /// How often one looks: at first this often, and less often the longer it takes.
 const SOONEST: u64 = 100_000;
@@ -118,6 +122,20 @@ pub fn sleep_while_others_can_move(nanoseconds: u64) -> bool {
         if announced.is_last() {
             return true;
         }
+    }
+}
+
+/// Gives a thread that went on a moment; on a machine that is busy with something else, as
+/// long as it takes until it has been on a processor for a part of that since it had `spent`
+/// so much time there, or waits for somebody. Where nobody can do anything before this
+/// thread goes on, the moment is over.
+pub fn let_run(gone: u32, spent: u64, moment: u64, deadline: u64) {
+    if sleep_while_others_can_move(moment) {
+        return;
+    }
+    let has_run = || processor_time(gone).is_none_or(|time| time >= spent + moment / AT_WORK);
+    while now() < deadline && !has_run() && !is_in_call(gone) {
+        sleep(moment);
     }
 }
 

@@ -178,7 +178,7 @@ mod tests {
             let (quick, long) = (quick.into_inner(), long.into_inner());
             assert_eq!(quick + long, wanted);
             assert_eq!(told(&permits), quick);
-            assert!(wanted < 1_000 || long * 10 < wanted, "{long} of {wanted}");
+            assert!(wanted < 10_000 || long * 10 < wanted, "{long} of {wanted}");
         }
     }
 

@@ -80,9 +80,10 @@ impl Point {
         }
     }
 
-    /// How long threads are held up, in nanoseconds.
-    pub fn pause(&self) -> u64 {
-        self.breakpoint.pause
+    /// How long threads are held up, and what a statement without an end is given, in
+    /// nanoseconds.
+    pub fn times(&self) -> (u64, u64) {
+        (self.breakpoint.pause, self.breakpoint.settle)
     }
 
     /// A thread is before the statement of any of these sides, about to touch

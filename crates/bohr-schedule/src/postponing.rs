@@ -29,6 +29,10 @@ struct Standing {
     held: Option<(usize, usize, u64)>,
     /// It waits until all that run the same code have come, since then.
     called: Option<u64>,
+    /// Of those who run the same code, this one goes before it for a moment.
+    after: Option<ThreadIndex>,
+    /// Events that are left of the moment that it has before the next of them.
+    leads: u32,
     /// It waits for this thread, which goes first.
     behind: Option<ThreadIndex>,
     /// In the middle of the statement of a side; events that it has left.
@@ -111,6 +115,10 @@ impl<'a> Postponing<'a> {
             _ => {}
         }
         let standing = self.thread(thread);
+        standing.leads = match operation.kind {
+            EventKind::Exit => 0,
+            _ => standing.leads.saturating_sub(1),
+        };
         if let Some((_, _, left)) = &mut standing.inside {
             *left = left.saturating_sub(1);
             if *left == 0 {
@@ -148,20 +156,16 @@ impl<'a> Postponing<'a> {
         }
     }
 
-    /// Looks at every operation that is pending for the first time.
+    /// Looks at every operation that is pending for the first time; who comes may have
+    /// others looked at again.
     fn arrivals(&mut self, view: &View<'_>) {
-        for position in 0..view.pending.len() {
-            let thread = ThreadIndex(position as u32);
-            let standing = self.thread(thread);
-            if standing.seen {
-                continue;
-            }
-            standing.seen = true;
+        let all = || (0..view.pending.len()).map(|position| ThreadIndex(position as u32));
+        while let Some(thread) = all().find(|thread| !self.thread(*thread).seen) {
+            self.thread(thread).seen = true;
             // A breakpoint is for who stores, not for the buffer that writes later.
-            if view.is_buffer(thread) {
-                continue;
+            if !view.is_buffer(thread) {
+                self.arrive(thread, view.operation(thread).place, view);
             }
-            self.arrive(thread, view.operation(thread).place, view);
         }
     }
 
@@ -199,24 +203,51 @@ impl<'a> Postponing<'a> {
         let own = self.thread(thread).created;
         for of in ranks.into_iter().filter(|_| !alone) {
             let roll = self.rolls.entry(of).or_insert_with(|| Roll::new(of));
+            if roll.has(own) {
+                continue;
+            }
+            let was_open = roll.is_open();
             roll.join(own);
-            if roll.is_open() {
+            if was_open && roll.has(own) {
                 self.threads[thread.position()].called = Some(self.time);
+                self.go_on_after_calls();
                 return false;
             }
-            self.go_on_after_calls();
         }
         true
     }
 
-    /// Looks again at those who waited until all had come, if all have.
+    /// Those who waited until all had come go on one after the other, if all have.
     fn go_on_after_calls(&mut self) {
-        for standing in &mut self.threads {
+        let mut ready: Vec<(u64, usize)> = Vec::new();
+        for (position, standing) in self.threads.iter_mut().enumerate() {
             let mut rolls = self.rolls.values();
             let waits = rolls.any(|roll| roll.is_open() && roll.has(standing.created));
             if standing.called.is_some() && !waits {
                 standing.called = None;
-                standing.seen = false;
+                ready.push((standing.created, position));
+            }
+        }
+        ready.sort_unstable();
+        for (number, (_, position)) in ready.iter().enumerate() {
+            let before = number.checked_sub(1).map(|before| ready[before].1);
+            let standing = &mut self.threads[*position];
+            standing.leads = SETTLE;
+            standing.after = before.map(|before| ThreadIndex(before as u32));
+            standing.seen = before.is_some();
+        }
+    }
+
+    /// Has those look who come after one that has had its moment, or is held up itself.
+    fn follow(&mut self) {
+        for position in 0..self.threads.len() {
+            let Some(before) = self.threads[position].after else {
+                continue;
+            };
+            let leader = &self.threads[before.position()];
+            if leader.leads == 0 || leader.held.is_some() {
+                self.threads[position].after = None;
+                self.threads[position].seen = false;
             }
         }
     }
@@ -350,8 +381,8 @@ impl<'a> Postponing<'a> {
         loop {
             let free = |thread: &ThreadIndex| {
                 let standing = &self.threads[thread.position()];
-                let waits = standing.called.is_some() || standing.held.is_some();
-                !waits && standing.behind.is_none()
+                let comes_after = standing.behind.is_some() || standing.after.is_some();
+                standing.called.is_none() && standing.held.is_none() && !comes_after
             };
             let free: Vec<ThreadIndex> = view.enabled.iter().copied().filter(free).collect();
             let useful = free.iter().any(|thread| !view.spins(*thread));
@@ -370,9 +401,25 @@ impl<'a> Postponing<'a> {
                 .iter()
                 .map(|thread| (thread, &self.threads[thread.position()]))
         };
-        let behind = standings().find(|(_, standing)| standing.behind.is_some());
+        // Whoever comes next: of those whom it waits for nobody waits for another.
+        let is_next = |standing: &Standing| {
+            let before = standing
+                .behind
+                .map(|before| &self.threads[before.position()]);
+            before.is_some_and(|before| before.behind.is_none())
+        };
+        let next = standings().find(|(_, standing)| is_next(standing));
+        let behind = next.or_else(|| standings().find(|(_, one)| one.behind.is_some()));
         if let Some((&thread, _)) = behind {
             self.thread(thread).behind = None;
+            return true;
+        }
+        // The first of them, whose leader cannot go on.
+        let after = standings().filter(|(_, standing)| standing.after.is_some());
+        if let Some((&thread, _)) = after.min_by_key(|(_, standing)| standing.created) {
+            self.thread(thread).after = None;
+            self.thread(thread).seen = false;
+            self.arrivals(view);
             return true;
         }
         let since = |standing: &Standing| {
@@ -411,6 +458,7 @@ impl Strategy for Postponing<'_> {
     fn decide(&mut self, view: &View<'_>) -> Decision {
         self.time += 1;
         self.account(view);
+        self.follow();
         self.arrivals(view);
         self.choose_enabled(view);
         let enabled = core::mem::take(&mut self.enabled);

@@ -113,6 +113,14 @@ pub enum PlaceError {
         /// Where it is taken, for either side.
         taken: [String; 2],
     },
+    /// One thread cannot be at two sides at once.
+    #[error("`{one}` and `{other}` are for the same thread, which does not meet itself")]
+    SameThread {
+        /// A side.
+        one: String,
+        /// The other.
+        other: String,
+    },
     /// Threads there are never at the same object.
     #[error("`{one}` and `{other}` are never at the same object: {} and {}", about[0], about[1])]
     NeverSame {
@@ -160,6 +168,9 @@ impl Diagnosis for PlaceError {
                 "leave out `if same-object` if they are to meet all the same: `{one} -> {other}`"
             )),
             PlaceError::NoSuchSite { nearest, .. } => Some(format!("the nearest is `{nearest}`")),
+            PlaceError::SameThread { .. } => {
+                Some("give each side a thread of its own: `thread 1 of 2`, `thread 2 of 2`".into())
+            }
             PlaceError::NotANumber { .. } => None,
         }
     }

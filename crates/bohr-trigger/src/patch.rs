@@ -273,7 +273,7 @@ fn declarations(
         return Ok(vec![Insertion::lines(first_include(text), include)]);
     }
     let mut lines = Vec::new();
-    lines.extend(rolls(numbers.iter().map(|number| &set[*number])));
+    lines.extend(rolls(name, numbers.iter().map(|number| &set[*number])));
     for number in numbers {
         lines.push(breakpoint(name, *number, &set[*number]));
     }

@@ -69,6 +69,15 @@ pub fn resolve(
     let sides: Vec<FoundSide> = sides
         .map(|side| found(side, places, symbols))
         .collect::<Result<_, _>>()?;
+    for (number, one) in sides.iter().enumerate() {
+        let same = |other: &FoundSide| one.rank.is_some() && one.rank == other.rank;
+        if let Some(other) = sides[..number].iter().position(same) {
+            return Err(PlaceError::SameThread {
+                one: expression.sides[other].to_string(),
+                other: expression.sides[number].to_string(),
+            });
+        }
+    }
     let nanoseconds =
         |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Ok(Breakpoint {

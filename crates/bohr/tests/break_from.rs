@@ -156,6 +156,20 @@ fn three_threads_meet_where_two_breakpoints_would_not_do() {
     assert!(reproduces(&told), "{told}");
 }
 
+/// Two that run the same code do not come in the order in which they came when it failed,
+/// so the breakpoints say who is who.
+#[test]
+fn threads_that_run_the_same_code_are_told_apart() {
+    let (_, told) = broken("clerks", &C);
+    assert_eq!(told["probability"], 1.0, "{told}");
+    let set = told["breakpoints"].to_string();
+    assert!(
+        set.contains("thread 1 of 2") && set.contains("thread 2 of 2"),
+        "{told}"
+    );
+    assert!(reproduces(&told), "{told}");
+}
+
 /// Whether bohr has tried the patch, and it did what it should.
 fn reproduces(told: &Value) -> bool {
     let number = |name: &str| told["patched"][name].as_u64();

@@ -96,6 +96,50 @@ fn a_deadlock_is_told_from_a_notification_that_does_not_come() {
     assert!(ending.contains("nobody is left to wake them"), "{ending}");
 }
 
+/// Who of them comes first is the machine's business, and what they leave is not.
+#[test]
+fn threads_that_run_the_same_code_go_on_as_they_are_asked() {
+    let folder = Folder::empty();
+    folder.build("alike", &[]);
+    let place = line("alike", "last =", 0);
+    for order in [[1, 2, 3], [2, 3, 1], [3, 1, 2]] {
+        let sides = order.map(|number| format!("{place} (thread {number} of 3)"));
+        for round in 0..10 {
+            let seed = round.to_string();
+            for how in [&["--native"][..], &["--seed", &seed]] {
+                let told = run(&folder, how, &sides.join(" -> ")).expect(1).json();
+                let ended = (hits(&told), &told["exit_code"]);
+                assert_eq!(ended, (1, &order[2].into()), "{told}");
+            }
+        }
+    }
+    let same = format!("{place} (thread 1 of 3) -> {place} (thread 1 of 3)");
+    let refused = run(&folder, &["--native"], &same).expect(2).messages();
+    assert!(refused.contains("does not meet itself"), "{refused}");
+}
+
+/// What passes is counted without being looked at, and told all the same.
+#[test]
+fn visits_that_pass_are_told() {
+    let folder = Folder::empty();
+    folder.build("alike", &[]);
+    let place = line("alike", "last =", 0);
+    let join = line("alike", "pthread_join", 0);
+    let ignored = format!("{place} (ignore-first 2) -> {join} (ignore-first 100)");
+    let told = run(&folder, &["--native"], &ignored).json();
+    let counted = &told["breakpoints"][0];
+    assert_eq!(
+        counted["visits_by_side"],
+        serde_json::json!([3, 3]),
+        "{told}"
+    );
+    assert_eq!(
+        (&counted["visits"], &counted["postponed"]),
+        (&6.into(), &1.into()),
+        "{told}"
+    );
+}
+
 /// The first runs into the lock that the second holds, and nothing can happen any more
 /// until the second goes on: the moment that was asked for is over.
 #[test]

@@ -1,4 +1,4 @@
-// Two threads that work by themselves for a few microseconds, and then for a moment
+// Two threads that work by themselves for some hundred nanoseconds, and then for a moment
 // together. Breakpoints that let everybody pass are set on what they do together.
 #include <pthread.h>
 #include <stdint.h>
