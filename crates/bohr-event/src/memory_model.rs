@@ -5,6 +5,7 @@
 //! keeps. Reads stay in order, and a thread reads its own stores from the buffer.
 //! x86 is TSO (Sewell, Sarkar, Owens, Zappa Nardelli, Myreen: "x86-TSO", CACM 2010).
 
+use crate::{EventKind, MemoryOrder};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,24 @@ impl MemoryModel {
             MemoryModel::SequentiallyConsistent => "sc",
             MemoryModel::TotalStoreOrder => "tso",
             MemoryModel::PartialStoreOrder => "pso",
+        }
+    }
+}
+
+impl EventKind {
+    /// Whether an event of this kind and order has to wait until its thread's store
+    /// buffer is empty: the one table for whoever simulates buffers and for whoever
+    /// computes what they allow. On x86 locked instructions and fences empty the buffer,
+    /// and so does every call of the system that waits, wakes or transfers, because the
+    /// kernel takes a lock of its own on the way. Freeing memory does not; but what the
+    /// allocator writes into a block is no event, and no store of before may come to
+    /// lie over it.
+    #[must_use]
+    pub fn needs_empty_buffer(self, order: MemoryOrder) -> bool {
+        match self {
+            EventKind::Read | EventKind::Store | EventKind::Alloc => false,
+            EventKind::Fence => order == MemoryOrder::SequentiallyConsistent,
+            _ => true,
         }
     }
 }

@@ -18,7 +18,7 @@
 //! | acquire fence | nothing | nothing |
 //! | release fence | nothing | later stores wait behind all before |
 //! | sequentially consistent fence | buffer is empty | the same |
-//! | everything else but allocation | buffer is empty | the same |
+//! | everything else but allocation | buffer is empty ([`EventKind::needs_empty_buffer`]) | the same |
 //!
 //! A read that a waiting store covers in part waits until that is in memory, as on
 //! x86. Stores of more than [`WIDEST`] bytes or of a length known only when they
@@ -83,15 +83,12 @@ fn is_on_own_stack(address: usize) -> bool {
 
 /// What an operation of a thread needs of its buffer before it is possible.
 pub fn need(operation: &Operation) -> Need {
-    use EventKind::*;
     let (address, size) = (operation.object as usize, operation.size as usize);
-    let full_fence = operation.order == MemoryOrder::SequentiallyConsistent;
     match operation.kind {
-        Read => Need::Readable(address, size),
-        Store => Need::Room(address, size),
-        Fence if !full_fence => Need::Nothing,
-        Alloc => Need::Nothing,
-        _ => Need::Empty,
+        EventKind::Read => Need::Readable(address, size),
+        EventKind::Store => Need::Room(address, size),
+        kind if kind.needs_empty_buffer(operation.order) => Need::Empty,
+        _ => Need::Nothing,
     }
 }
 
