@@ -2,12 +2,13 @@
 //! threads go the way they went. Knows nothing of constraints or solvers; every
 //! schedule that is handed out has passed here.
 
-use crate::event::{Action, Condition, Demand, EventId, Problem};
-use crate::model::{Store, stores};
+use crate::event::{Action, Buffered, Condition, Demand, EventId, Problem};
+use crate::model::{Store, held_up, stores};
 use crate::synchronisation::Synchronisation;
 use crate::term::{Evaluation, ReadNumber, Scalar};
-use bohr_event::{MemoryModel, MemoryOrder};
+use bohr_event::{EventKind, MemoryModel, MemoryOrder};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// One step of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +61,10 @@ pub(crate) struct Execution<'a> {
     /// Stores that wait, by thread, with address, size and value.
     buffers: Vec<VecDeque<(EventId, u64, u32, u128)>>,
     stores: &'a HashMap<EventId, Store>,
+    held_up: Arc<HashMap<EventId, EventId>>,
+    /// Where events stand in the recorded order, and how much of it is over.
+    places: Arc<HashMap<EventId, usize>>,
+    over: usize,
     failed: bool,
 }
 
@@ -81,6 +86,9 @@ impl<'a> Execution<'a> {
             rules: Synchronisation::with_semaphores(problem.semaphores.clone()),
             buffers: vec![VecDeque::new(); count],
             stores,
+            held_up: Arc::new(held_up(problem, stores)),
+            places: Arc::new(problem.sequence.iter().copied().zip(0..).collect()),
+            over: 0,
             failed: false,
         }
     }
@@ -138,8 +146,23 @@ impl<'a> Execution<'a> {
             return false;
         };
         let action = &self.problem.event(id).action;
-        let waits = self.stores.contains_key(&id) || !needs_empty_buffer(action);
-        self.rules.allows(thread, action) && (waits || self.buffers[thread].is_empty())
+        self.is_in_turn(id) && self.rules.allows(thread, action) && self.is_let_by(id, action)
+    }
+
+    /// Whether the recorded order allows a thread's next event.
+    fn is_in_turn(&self, id: EventId) -> bool {
+        let place = self.places.get(&id);
+        place.is_none_or(|place| *place == self.over)
+    }
+
+    /// Whether the store buffer allows a thread's next event.
+    fn is_let_by(&self, id: EventId, action: &Action) -> bool {
+        let buffer = &self.buffers[id.thread];
+        let waits = |store: &EventId| buffer.iter().any(|waiting| waiting.0 == *store);
+        if buffer.is_empty() || self.stores.contains_key(&id) {
+            return true;
+        }
+        !needs_empty_buffer(action) && !self.held_up.get(&id).is_some_and(waits)
     }
 
     /// One step.
@@ -165,13 +188,13 @@ impl<'a> Execution<'a> {
             return Err(Refusal::NotNext(id));
         }
         let action = &problem.event(id).action;
-        if !self.rules.allows(id.thread, action) {
+        if !self.is_in_turn(id) || !self.rules.allows(id.thread, action) {
             return Err(Refusal::Blocked(id));
         }
-        let buffered = self.stores.contains_key(&id);
-        if !buffered && needs_empty_buffer(action) && !self.buffers[id.thread].is_empty() {
+        if !self.is_let_by(id, action) {
             return Err(Refusal::Buffered(id));
         }
+        let buffered = self.stores.contains_key(&id);
         if let Action::Access { reads, writes, .. } = action {
             for piece in reads {
                 let address = self.value(piece.address, id)? as u64;
@@ -190,6 +213,7 @@ impl<'a> Execution<'a> {
             }
         }
         self.rules.happens(id.thread, action);
+        self.over += usize::from(self.places.contains_key(&id));
         self.done[id.thread] += 1;
         self.failed |= matches!(action, Action::Fail);
         self.conditions(id.thread)
@@ -280,9 +304,11 @@ impl<'a> Execution<'a> {
 /// Whether an event waits until its thread's stores are in memory.
 pub(crate) fn needs_empty_buffer(action: &Action) -> bool {
     match action {
-        Action::Access { writes, .. } => !writes.is_empty(),
-        Action::Fence(order) => *order == MemoryOrder::SequentiallyConsistent,
-        _ => true,
+        Action::Access { buffer, .. } => *buffer != Buffered::Past,
+        Action::Fence(order) => EventKind::Fence.needs_empty_buffer(*order),
+        other => other
+            .kind()
+            .is_none_or(|kind| kind.needs_empty_buffer(MemoryOrder::SequentiallyConsistent)),
     }
 }
 

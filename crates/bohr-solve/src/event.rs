@@ -38,6 +38,17 @@ pub struct WritePiece {
     pub value: Scalar,
 }
 
+/// What an access has to do with its thread's store buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffered {
+    /// What it writes waits there.
+    Waits,
+    /// Nothing may wait there, and what it writes is visible at once.
+    Empty,
+    /// Nothing: it only reads, or the runtime does not see it.
+    Past,
+}
+
 /// What happens at an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -49,9 +60,14 @@ pub enum Action {
         writes: Vec<WritePiece>,
         /// In which order; of a failed or plain access, as the source says.
         order: MemoryOrder,
+        /// What it has to do with its thread's store buffer, where there are any.
+        buffer: Buffered,
     },
     /// Accesses are ordered.
     Fence(MemoryOrder),
+    /// Something that nobody can notice, but for that its thread's store buffer is empty
+    /// then. Without store buffers there is none.
+    Drain,
     /// The thread with this position begins to exist.
     Fork(usize),
     /// The thread with this position has ended.
@@ -108,7 +124,7 @@ impl Action {
     #[must_use]
     pub fn kind(&self) -> Option<EventKind> {
         Some(match self {
-            Action::Access { .. } | Action::Fail => return None,
+            Action::Access { .. } | Action::Drain | Action::Fail => return None,
             Action::Fence(_) => EventKind::Fence,
             Action::Fork(_) => EventKind::Fork,
             Action::Join(_) => EventKind::Join,
@@ -188,6 +204,10 @@ pub struct Problem {
     pub(crate) initial: Memory,
     /// What semaphores held in the beginning; those that are not here held 0.
     pub semaphores: BTreeMap<u64, u64>,
+    /// The events whose order was recorded, in that order.
+    pub(crate) sequence: Vec<EventId>,
+    /// How often the main thread took locks or gave them back before there were others.
+    pub(crate) steps_alone: u64,
     /// The thread that fails, with [`Action::Fail`] as its last event.
     pub failed: usize,
     /// Instructions that were executed symbolically.

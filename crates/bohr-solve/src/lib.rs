@@ -30,6 +30,7 @@ pub mod path;
 pub mod play;
 pub mod retrace;
 pub mod schedule;
+mod sequence;
 pub mod smt;
 pub mod symbolic;
 mod synchronisation;

@@ -4,8 +4,7 @@
 //! simulates and replays.
 
 use crate::check::needs_empty_buffer;
-use crate::event::{Action, EventId, Problem};
-use crate::memory::on_stack;
+use crate::event::{Action, Buffered, EventId, Problem};
 use crate::term::Scalar;
 use bohr_event::{MemoryModel, MemoryOrder};
 use std::collections::HashMap;
@@ -19,8 +18,8 @@ pub(crate) struct Store {
     pub(crate) epoch: u32,
 }
 
-/// Bytes that a store buffer takes in one piece.
-const WIDEST: u32 = 16;
+/// Bytes that a store buffer takes at once.
+pub(crate) const WIDEST: u32 = 64;
 
 /// The stores that wait, under a model.
 pub(crate) fn stores(problem: &Problem, model: MemoryModel) -> HashMap<EventId, Store> {
@@ -36,12 +35,8 @@ pub(crate) fn stores(problem: &Problem, model: MemoryModel) -> HashMap<EventId, 
                     reads,
                     writes,
                     order,
-                } if reads.is_empty()
-                    && writes.len() == 1
-                    && writes[0].size <= WIDEST
-                    && *order != MemoryOrder::SequentiallyConsistent
-                    && !is_own_stack(thread, writes[0].address) =>
-                {
+                    buffer: Buffered::Waits,
+                } if reads.is_empty() && writes.len() == 1 => {
                     let is_release =
                         matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease);
                     found.insert(EventId { thread, event }, Store { is_release, epoch });
@@ -54,12 +49,44 @@ pub(crate) fn stores(problem: &Problem, model: MemoryModel) -> HashMap<EventId, 
     found
 }
 
-/// The next call may lay its frame over a store to the thread's own stack, which
-/// therefore never waits.
-fn is_own_stack(thread: usize, address: Scalar) -> bool {
-    address
-        .known()
-        .is_some_and(|address| on_stack(thread, address as u64))
+/// Reads that a store of their own thread in its buffer covers in part: they wait until
+/// the last of those is in memory, as on x86.
+pub(crate) fn held_up(
+    problem: &Problem,
+    stores: &HashMap<EventId, Store>,
+) -> HashMap<EventId, EventId> {
+    let mut found = HashMap::new();
+    for thread in 0..problem.threads.len() {
+        // By byte: the last store there.
+        let mut last: HashMap<u64, EventId> = HashMap::new();
+        for (event, what) in problem.threads[thread].events.iter().enumerate() {
+            let id = EventId { thread, event };
+            let Action::Access { reads, writes, .. } = &what.action else {
+                continue;
+            };
+            if stores.contains_key(&id) {
+                last.extend(bytes(&writes[0].address, writes[0].size).map(|byte| (byte, id)));
+            } else if !last.is_empty() && !reads.is_empty() {
+                let read = reads.iter().flat_map(|one| bytes(&one.address, one.size));
+                let covering: Vec<_> = read.map(|byte| last.get(&byte)).collect();
+                let latest = covering.iter().flatten().max().copied();
+                if let Some(latest) = latest
+                    && covering.iter().any(|store| *store != Some(latest))
+                {
+                    found.insert(id, *latest);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The bytes of a piece, if it is known where it lies.
+fn bytes(address: &Scalar, size: u32) -> impl Iterator<Item = u64> + use<> {
+    let start = address.known().map(|address| address as u64);
+    start
+        .into_iter()
+        .flat_map(move |start| start..start + u64::from(size))
 }
 
 /// A node.
@@ -108,7 +135,17 @@ impl Chains {
         for thread in 0..problem.threads.len() {
             chains.buffer(problem, model, thread);
         }
+        for (read, store) in held_up(problem, &chains.stores) {
+            let edge = (chains.visible(store), chains.event(read));
+            chains.fixed.push(edge);
+        }
         chains.creations(problem);
+        for pair in problem.sequence.windows(2) {
+            let edge = (chains.event(pair[0]), chains.event(pair[1]));
+            chains
+                .fixed
+                .extend((pair[0].thread != pair[1].thread).then_some(edge));
+        }
         chains
     }
 

@@ -239,6 +239,8 @@ pub(crate) struct Plain {
     pub(crate) is_seen: Option<HashSet<Spot>>,
     ticks: HashMap<usize, u32>,
     expected: HashMap<usize, u32>,
+    /// How much the current thread may have done at the end of its step.
+    pub(crate) limit: Option<u32>,
     pub(crate) current: usize,
     /// The next store waits; its address in the traced run.
     pub(crate) buffers_next: Option<u64>,
@@ -265,6 +267,13 @@ impl Plain {
         let expected = self.expected.entry(thread).or_default();
         *expected += 1;
         *expected
+    }
+
+    /// A thread that has not done all that the trace tells of.
+    pub(crate) fn behind(&self) -> Option<usize> {
+        let expected = self.expected.iter();
+        let behind = expected.filter(|(thread, expected)| self.ticks(**thread) < **expected);
+        behind.map(|(thread, _)| *thread).min()
     }
 
     fn tick(&mut self, thread: usize, count: u32) {
@@ -328,12 +337,24 @@ impl World for Plain {
     }
 
     fn act(&mut self, moment: Moment, action: Action) -> Step<()> {
-        if !self.rules.allows(moment.thread, &action) {
+        // When buffers become empty, the traced run tells.
+        if action == Action::Drain {
+            return Ok(());
+        }
+        // Between two parts of one call others may do something.
+        let done = self
+            .limit
+            .is_some_and(|limit| self.ticks(moment.thread) >= limit);
+        if done || !self.rules.allows(moment.thread, &action) {
             return Err(Halt::Blocked);
         }
         self.rules.happens(moment.thread, &action);
         self.tick(moment.thread, 1);
         Ok(())
+    }
+
+    fn look(&mut self, moment: Moment) {
+        self.tick(moment.thread, 1);
     }
 
     fn fork(&mut self, moment: Moment, routine: Scalar, arguments: Vec<Scalar>) -> Step<u64> {

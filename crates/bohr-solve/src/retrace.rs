@@ -58,6 +58,11 @@ pub fn retrace(
         };
         stage.advance(thread, until)?;
     }
+    if let Some(behind) = stage.world.behind() {
+        let what = format!("thread {} does less than was traced", stage.paths[behind]);
+        let spot = stage.threads[behind].0.spot();
+        return Err(explain(program, Some(spot), Halt::OffPath(what)));
+    }
     let failed = stage.position(failed);
     stage.advance(failed, u32::MAX)?;
     Ok(stage.finish(failed, Some(ending), arguments))
@@ -105,6 +110,7 @@ impl Stage<'_> {
     /// Lets a thread go on until it has done so much that is counted.
     fn advance(&mut self, thread: usize, until: u32) -> Result<(), ExecuteError> {
         let program = self.code.program;
+        self.world.limit = Some(until);
         while self.world.ticks(thread) < until {
             self.world.current = thread;
             let Some((acting, end)) = self.threads.get_mut(thread) else {

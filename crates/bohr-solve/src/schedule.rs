@@ -4,8 +4,9 @@
 //! and number, which are the same in both.
 
 use crate::check::Turn;
-use crate::event::{Action, EventId, Problem};
-use bohr_event::ThreadPath;
+use crate::event::{Action, Buffered, EventId, Problem};
+use crate::model::stores;
+use bohr_event::{MemoryModel, ThreadPath};
 use bohr_program::{Program, SiteNumber};
 use bohr_schedule::{Due, Turns, Until, Wakes};
 use std::collections::{BTreeSet, HashMap};
@@ -15,18 +16,32 @@ use std::collections::{BTreeSet, HashMap};
 pub fn turns(
     program: &Program,
     problem: &Problem,
+    model: MemoryModel,
     order: &[Turn],
     hooked: &dyn Fn(SiteNumber) -> bool,
 ) -> Turns {
+    let stores = stores(problem, model);
+    // The runtime may have what is taken for visible at once wait.
+    let is_prompt = |id: &EventId| {
+        let action = &problem.event(*id).action;
+        let waits = matches!(
+            action,
+            Action::Access {
+                buffer: Buffered::Waits,
+                ..
+            }
+        );
+        model.has_buffers() && waits && !stores.contains_key(id)
+    };
     let mut turns: Vec<Due> = Vec::new();
     // Whether the last turn is one that the next of the same thread includes.
     let mut open = false;
     // Nobody is asked before there is a second thread.
     for turn in &order[1.min(order.len())..] {
-        let Some(due) = due(program, problem, turn, hooked) else {
+        let Some(due) = due(program, problem, turn, &is_prompt, hooked) else {
             continue;
         };
-        let is_event = matches!(turn, Turn::Event(_));
+        let is_event = matches!(turn, Turn::Event(id) if !is_prompt(id));
         match turns.last_mut() {
             Some(last) if open && is_event && last.thread == due.thread => *last = due,
             _ => turns.push(due),
@@ -49,6 +64,7 @@ fn due(
     program: &Program,
     problem: &Problem,
     turn: &Turn,
+    is_prompt: &dyn Fn(&EventId) -> bool,
     hooked: &dyn Fn(SiteNumber) -> bool,
 ) -> Option<Due> {
     let (Turn::Event(id) | Turn::Commit(id)) = *turn;
@@ -64,6 +80,10 @@ fn due(
             number,
         },
         (_, Action::Fail) => Until::End,
+        (Turn::Event(id), _) if is_prompt(id) => Until::Visible {
+            site: site()?,
+            number,
+        },
         (_, Action::Access { .. }) => Until::Visit {
             site: site()?,
             number,

@@ -57,7 +57,7 @@ fn solves(name: &str, arguments: &[&str]) {
         let words: Vec<&str> = ["program"].iter().chain(arguments).copied().collect();
         let run = failing(&program, &words).unwrap_or_else(|| panic!("{name} {level} never fails"));
         let mut problem =
-            execute(&program, &run).unwrap_or_else(|error| panic!("{name} {level}: {error}"));
+            execute(&program, &run, None).unwrap_or_else(|error| panic!("{name} {level}: {error}"));
         let limits = Limits {
             bound: 3,
             workers: 2,
@@ -107,7 +107,7 @@ fn conflicts(name: &str, arguments: &[&str]) -> u64 {
     let (program, _folder) = compiled::compile(&compiled::exhibit(name), "-O2");
     let words: Vec<&str> = ["program"].iter().chain(arguments).copied().collect();
     let run = failing(&program, &words).unwrap_or_else(|| panic!("{name} never fails"));
-    let mut problem = execute(&program, &run).unwrap();
+    let mut problem = execute(&program, &run, None).unwrap();
     let solved = solve(&mut problem, MODEL, None, &|| true).unwrap();
     assert!(matches!(solved.answer, Answer::Order(_)), "{name}");
     solved.conflicts
@@ -179,7 +179,7 @@ fn what_a_random_run_came_to_is_come_to_again() {
         let (program, _folder) = compiled::compile(&source, level);
         for schedule in 1..=4 {
             let run = random_run(&program, &["program"], seed * 100 + schedule).unwrap();
-            let mut problem = execute(&program, &run).unwrap();
+            let mut problem = execute(&program, &run, None).unwrap();
             let solved = solve(&mut problem, MODEL, None, &|| true).unwrap();
             let Answer::Order(order) = solved.answer else {
                 panic!("{source}\n{:?}: {:?}", run.ending, solved.answer);

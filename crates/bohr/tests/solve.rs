@@ -488,3 +488,56 @@ fn failures_that_take_store_buffers_are_recorded_and_solved() {
         assert!(refused.expect(2).messages().contains("contradict"));
     }
 }
+
+/// The runtime and the solvers agree on what a store buffer is empty for: what an
+/// exhaustive hunt finds is solved, and what it does not find contradicts the log.
+#[test]
+fn store_buffers_are_emptied_by_the_same_calls_everywhere() {
+    let folder = Folder::empty();
+    folder.build("between", &[]);
+    let mut late = Vec::new();
+    for between in ["-", "y", "n", "f", "s", "u", "o", "c", "p"] {
+        let hunt = ["hunt", "--model", "tso", "--strategy", "exhaustive"];
+        let program = ["--json", "--", "./program", between];
+        let hunted = folder.bohr(&[&hunt[..], &program].concat());
+        let found = hunted.json()["bugs"]
+            .as_array()
+            .is_some_and(|it| !it.is_empty());
+        let program = ["--", "./program", between];
+        folder.bohr(&[&["record", "--model", "tso"], &program[..]].concat());
+        change(&folder, |recording| recording.end = bohr_log::End::Exit(1));
+        for by in ["order", "validate"] {
+            let solve = ["solve", "--by", by, "--model", "tso", "-o", "by.bohr"];
+            let solved = folder.bohr(&[&solve[..], &["changed.log"]].concat());
+            let code = if found { 0 } else { 2 };
+            assert_eq!(solved.code(), code, "{between}, {by}: {solved}");
+        }
+        late.extend(found.then_some(between));
+    }
+    assert_eq!(late, ["-", "s"]);
+}
+
+/// The log of a controlled run is that of its trace, however many threads wait for one
+/// condition and come back to one lock.
+#[test]
+fn what_many_threads_did_under_control_is_what_their_log_says() {
+    let folder = Folder::empty();
+    folder.build("tickets", &[]);
+    for seed in ["0", "1", "2", "3", "4", "5"] {
+        let record = ["record", "--slices", "6", "--seed", seed, "-o"];
+        let program = ["program.log", "--", "./program", "5", "5"];
+        let recorded = folder.bohr(&[&record[..], &program].concat());
+        assert_ne!(recorded.code(), 2, "{recorded}");
+        change(&folder, |recording| recording.end = bohr_log::End::Exit(1));
+        // Whether or not an order is found in time, the ways lead to where threads ended.
+        let solved = folder.bohr(&["solve", "--by", "order", "--time", "1s", "changed.log"]);
+        let told = solved.messages();
+        let led = !["does not fit", "nothing fails"]
+            .iter()
+            .any(|it| told.contains(it));
+        assert!(led, "{solved}");
+        let visits = ["visits.log", "--", "./program", "5", "5", "visits"];
+        let recorded = folder.bohr(&[&record[..], &visits].concat());
+        assert_ne!(recorded.code(), 2, "{recorded}");
+    }
+}

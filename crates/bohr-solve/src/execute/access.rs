@@ -3,7 +3,7 @@
 use super::thread::Thread;
 use super::{Moment, Step, World, not_modelled};
 use crate::datum::Datum;
-use crate::event::Action;
+use crate::event::{Action, Buffered};
 use crate::term::{Operator, Scalar};
 use bohr_event::MemoryOrder;
 use bohr_program::{Instruction, IntegerPredicate, Operation, Type, TypeNumber};
@@ -18,6 +18,7 @@ impl Thread<'_> {
             spot: self.spot(),
             order,
             counts: 0,
+            buffer: Buffered::Past,
         }
     }
 
@@ -31,9 +32,10 @@ impl Thread<'_> {
     }
 
     /// The same of an instruction that accesses memory.
-    fn operation(&self, order: MemoryOrder) -> Moment {
+    fn operation(&self, order: MemoryOrder, buffer: Buffered) -> Moment {
         Moment {
             counts: 1,
+            buffer,
             ..self.moment(order)
         }
     }
@@ -69,7 +71,14 @@ impl Thread<'_> {
             | Store { access, .. }
             | Update { access, .. }
             | CompareExchange { access, .. } => {
-                world.begin(self.operation(access.order));
+                let buffer = match instruction.operation {
+                    Load { .. } => Buffered::Past,
+                    Store { .. } if access.order != MemoryOrder::SequentiallyConsistent => {
+                        Buffered::Waits
+                    }
+                    _ => Buffered::Empty,
+                };
+                world.begin(self.operation(access.order, buffer));
                 let result = self.touch(world, instruction);
                 world.finish();
                 result

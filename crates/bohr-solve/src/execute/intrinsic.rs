@@ -3,7 +3,9 @@
 use super::thread::Thread;
 use super::{Step, World, not_modelled};
 use crate::datum::Datum;
+use crate::event::Action;
 use crate::term::{Operator, Scalar};
+use bohr_event::MemoryOrder;
 use bohr_program::external::{self, ArgumentIndex, Outcome};
 use bohr_program::interpret::arithmetic::Number;
 use bohr_program::{BinaryOperator, Call, Type, TypeNumber};
@@ -44,6 +46,11 @@ impl Thread<'_> {
             (["stacksave", ..], _) => Ok(Datum::NOTHING),
             (["stackrestore", ..], _) => Ok(Datum::NOTHING),
             (["trap" | "ubsantrap"], _) => Err(super::Halt::Ended(super::End::Aborted)),
+            (["x86", "sse2", "mfence"], _) => {
+                let order = MemoryOrder::SequentiallyConsistent;
+                world.act(self.moment(order), Action::Fence(order))?;
+                Ok(Datum::NOTHING)
+            }
             (["threadlocal", ..], [address]) => Ok(address.clone()),
             (["objectsize", ..], [_, minimum, ..]) => {
                 let least = minimum.scalar() != Scalar::Known(0);

@@ -3,9 +3,11 @@
 use super::thread::Thread;
 use super::{End, Halt, Step, World, not_modelled};
 use crate::datum::Datum;
+use crate::event::Action;
 use crate::term::{Operator, Scalar};
-use bohr_event::MemoryOrder;
+use bohr_event::{EventKind, MemoryOrder};
 use bohr_program::Call;
+use bohr_program::external::{self, ArgumentIndex, Use};
 
 /// Functions that tell the world something, or wait, and change nothing here.
 const SILENT: &[&str] = &[
@@ -51,6 +53,7 @@ impl<'p> Thread<'p> {
         arguments: &[Datum],
         call: &'p Call,
     ) -> Step<Datum> {
+        self.drain(world, name, arguments)?;
         if let Some(result) = self.known_function(world, name, arguments)? {
             return Ok(result);
         }
@@ -59,6 +62,23 @@ impl<'p> Thread<'p> {
             None => not_modelled(format!(
                 "the function {name}, of which the log tells no result"
             )),
+        }
+    }
+
+    /// Many calls find their thread's store buffer empty, whatever else they do.
+    fn drain(&mut self, world: &mut dyn World, name: &str, arguments: &[Datum]) -> Step<()> {
+        let Some(known) = external::find(name) else {
+            return Ok(());
+        };
+        let written = |at: &ArgumentIndex| known.argument(*at).contains(Use::WRITES);
+        let drains = match known.event {
+            Some(EventKind::Free) => arguments[0].scalar() != Scalar::Known(0),
+            Some(kind) => kind.needs_empty_buffer(MemoryOrder::SequentiallyConsistent),
+            None => known.touched.arguments.iter().any(written),
+        };
+        match drains {
+            true => self.act(world, Action::Drain),
+            false => Ok(()),
         }
     }
 
@@ -156,6 +176,7 @@ impl<'p> Thread<'p> {
             let done = self.copy(world, new.into(), old.into(), length.min(size));
             world.finish();
             done?;
+            self.act(world, Action::Drain)?;
         }
         Ok(new.into())
     }

@@ -29,7 +29,7 @@ pub(crate) use guide::Guide;
 pub(crate) use thread::{Progress, Thread};
 pub(crate) use threads::{handle_of, of_handle};
 
-use crate::event::{Action, Spot};
+use crate::event::{Action, Buffered, Spot};
 use crate::term::{Scalar, Terms};
 use bohr_event::MemoryOrder;
 use bohr_program::interpret::arithmetic::Incomputable;
@@ -92,11 +92,17 @@ pub(crate) struct Moment {
     /// How many operations of its own it is; none, if it is a part of what a function
     /// of the library does that nobody sees.
     pub(crate) counts: u32,
+    /// What it has to do with its thread's store buffer; of a function of the library,
+    /// what it writes says more.
+    pub(crate) buffer: Buffered,
 }
 
 /// Memory, and the other threads.
 pub(crate) trait World {
     fn terms(&mut self) -> &mut Terms;
+
+    /// What comes before a thread's routine, or before `main`, is over.
+    fn begins(&mut self) {}
 
     /// Accesses from now on belong to one event.
     fn begin(&mut self, moment: Moment);
@@ -113,6 +119,11 @@ pub(crate) trait World {
 
     /// Something other than an access.
     fn act(&mut self, moment: Moment, action: Action) -> Step<()>;
+
+    /// Something that could not be had at once is left as it was.
+    fn look(&mut self, moment: Moment) {
+        let _ = moment;
+    }
 
     /// A thread is created, to run a function with these arguments; its handle.
     fn fork(&mut self, moment: Moment, routine: Scalar, arguments: Vec<Scalar>) -> Step<u64>;

@@ -5,6 +5,7 @@
 use super::thread::Thread;
 use super::{Halt, Step, World, not_modelled};
 use crate::datum::Datum;
+use crate::event::Action;
 use crate::term::{Scalar, ones};
 use bohr_event::inputs::{Answer, Input, Opened, Question};
 use bohr_program::{Call, Type};
@@ -123,12 +124,12 @@ impl<'p> Thread<'p> {
         let stream = |index: usize| self.known(&arguments[index], "a stream");
         Ok(Some(match name {
             "fgetc" | "getc" | "_IO_getc" | "getc_unlocked" => {
-                let byte = self.take(stream(0)?, 1, false)?;
+                let byte = self.take(world, stream(0)?, 1, false)?;
                 byte.first().map_or(-1, |byte| i64::from(*byte))
             }
             "fgets" | "fgets_unlocked" => {
                 let room = self.known(&arguments[1], "a length")?;
-                let text = self.take(stream(2)?, room.saturating_sub(1), true)?;
+                let text = self.take(world, stream(2)?, room.saturating_sub(1), true)?;
                 if text.is_empty() {
                     return Ok(Some(0));
                 }
@@ -138,12 +139,12 @@ impl<'p> Thread<'p> {
             "fread" | "fread_unlocked" => {
                 let size = self.known(&arguments[1], "a size")?;
                 let count = self.known(&arguments[2], "a size")?;
-                let bytes = self.take(stream(3)?, size.saturating_mul(count), false)?;
+                let bytes = self.take(world, stream(3)?, size.saturating_mul(count), false)?;
                 self.tell(world, at(0), &bytes)?;
                 (bytes.len() as u64).checked_div(size).unwrap_or(0) as i64
             }
             "getline" => {
-                let text = self.take(stream(2)?, u64::MAX, true)?;
+                let text = self.take(world, stream(2)?, u64::MAX, true)?;
                 if text.is_empty() {
                     return Ok(Some(-1));
                 }
@@ -161,7 +162,7 @@ impl<'p> Thread<'p> {
     }
 
     /// So many bytes of a stream, or up to the end of its line; fewer at its end.
-    fn take(&mut self, stream: u64, most: u64, line: bool) -> Step<Vec<u8>> {
+    fn take(&mut self, world: &mut dyn World, stream: u64, most: u64, line: bool) -> Step<Vec<u8>> {
         loop {
             let held = &mut self.streams_entry(stream).held;
             let newline = held.iter().position(|byte| line && *byte == b'\n');
@@ -172,6 +173,7 @@ impl<'p> Thread<'p> {
                 let held = &mut self.streams_entry(stream).held;
                 return Ok(held.drain(..count).collect());
             }
+            self.act(world, Action::Drain)?;
             let answer = self.answer("a stream", Question::Read)?;
             let entry = self.streams_entry(stream);
             entry.held.extend(&answer.bytes);

@@ -6,6 +6,7 @@ use super::thread::Thread;
 use super::{Step, World, not_modelled};
 use crate::datum::Datum;
 use crate::term::Scalar;
+use bohr_program::external;
 use std::cmp::Ordering;
 
 /// A comparison as C returns it.
@@ -20,6 +21,7 @@ impl Thread<'_> {
         name: &str,
         arguments: &[Datum],
     ) -> Step<Option<Datum>> {
+        let touched = self.touched(name, arguments);
         let name = name
             .strip_suffix("_chk")
             .map_or(name, |name| name.trim_start_matches("__"));
@@ -28,10 +30,23 @@ impl Thread<'_> {
             | "strncpy" => self.known(&arguments[2], "a length").ok(),
             _ => None,
         };
-        world.begin(self.seen(operations(name), length));
+        world.begin(self.seen(operations(name).unwrap_or(touched), length));
         let result = self.text(world, name, arguments);
         world.finish();
         result
+    }
+
+    /// As how many operations the runtime sees any other function.
+    fn touched(&self, name: &str, arguments: &[Datum]) -> u32 {
+        let Some(touched) = external::find(name).map(|known| &known.touched) else {
+            return 0;
+        };
+        let limit = touched.unless_zero.map(|at| usize::from(at.0));
+        let limit = limit.and_then(|at| arguments.get(at));
+        match limit.map(Datum::scalar) {
+            Some(Scalar::Known(0)) => 0,
+            _ => touched.arguments.len() as u32,
+        }
     }
 
     fn text(
@@ -158,14 +173,13 @@ impl Thread<'_> {
     }
 }
 
-/// As how many operations the runtime sees a function.
-fn operations(name: &str) -> u32 {
+/// As how many operations the runtime sees a function that the table of externals does
+/// not tell it of.
+fn operations(name: &str) -> Option<u32> {
     match name {
-        "memset" | "bzero" | "explicit_bzero" | "strlen" | "strnlen" | "strchr" | "strdup"
-        | "atoi" | "atol" | "atoll" | "strtol" | "strtoll" | "__isoc23_strtol" => 1,
-        "memcpy" | "memmove" | "mempcpy" | "memcmp" | "bcmp" | "strcmp" | "strncmp" | "strcpy"
-        | "stpcpy" | "strncpy" | "strcat" => 2,
-        _ => 0,
+        "memset" | "bzero" | "explicit_bzero" | "strdup" => Some(1),
+        "memcpy" | "memmove" | "mempcpy" | "memcmp" | "bcmp" => Some(2),
+        _ => None,
     }
 }
 

@@ -134,6 +134,9 @@ impl<'p> Thread<'p> {
             let Some((function, arguments)) = self.next_function() else {
                 return Ok(Progress::Over(End::Returned));
             };
+            if self.ahead.is_empty() {
+                world.begins();
+            }
             return match self.enter(world, function, arguments, None) {
                 Ok(()) => Ok(Progress::On),
                 Err(Halt::Ended(end)) => Ok(Progress::Over(end)),

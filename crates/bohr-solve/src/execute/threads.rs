@@ -191,7 +191,7 @@ impl Thread<'_> {
         done
     }
 
-    fn act(&mut self, world: &mut dyn World, action: Action) -> Step<()> {
+    pub(super) fn act(&mut self, world: &mut dyn World, action: Action) -> Step<()> {
         world.act(self.moment(MemoryOrder::SequentiallyConsistent), action)
     }
 
@@ -235,7 +235,10 @@ impl Thread<'_> {
     fn try_acquire(&mut self, world: &mut dyn World, lock: u64) -> Step<Option<Datum>> {
         match &self.guide {
             Guide::Choose(_) => match self.acquire(world, lock, false) {
-                Err(Halt::Blocked) => Ok(Some(BUSY.into())),
+                Err(Halt::Blocked) => {
+                    world.look(self.moment(MemoryOrder::SequentiallyConsistent));
+                    Ok(Some(BUSY.into()))
+                }
                 other => other.and(DONE),
             },
             Guide::Follow { .. } => {

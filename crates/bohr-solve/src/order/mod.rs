@@ -398,11 +398,12 @@ impl<'a> Search<'a> {
     /// Where a thread may be interrupted, and a count of where it is.
     fn switches(&mut self) {
         let mut literals = Vec::new();
+        let awaited = self.theory.problem.awaited();
         for chain in 0..self.theory.chains.threads {
             for position in 1..self.theory.chains.chains[chain].len() {
                 let node = self.theory.chains.chains[chain][position];
                 let id = self.theory.chains.node(node).event;
-                if waits(&self.theory.problem.event(id).action) {
+                if waits(&self.theory.problem.event(id).action) || awaited.contains(&id) {
                     continue;
                 }
                 let literal = self.variable(Meaning::Switch { chain, position }, false);
@@ -580,6 +581,10 @@ impl<'a> Search<'a> {
 pub(crate) fn waits(action: &Action) -> bool {
     matches!(
         action,
-        Action::Wake { .. } | Action::Join(_) | Action::Take(_) | Action::Depart { .. }
+        Action::Wake { .. }
+            | Action::Join(_)
+            | Action::Take(_)
+            | Action::Depart { .. }
+            | Action::Drain
     )
 }

@@ -3,7 +3,7 @@
 use super::{Answer, Group, solve, solve_with};
 use crate::check::{Execution, Turn, check};
 use crate::event::{
-    Action, Condition, Demand, Event, Problem, ReadPiece, Spot, Thread, WritePiece,
+    Action, Buffered, Condition, Demand, Event, Problem, ReadPiece, Spot, Thread, WritePiece,
 };
 use crate::model::stores;
 use crate::term::{Operator, ReadNumber, Scalar};
@@ -34,8 +34,10 @@ pub(crate) enum Do {
     Fence(MemoryOrder),
     Lock(u64),
     Unlock(u64),
+    /// Nothing that others notice, but for an empty store buffer.
+    Drain,
 }
-use Do::{Add, Fence, Lock, Pass, Read, Unlock, Write};
+use Do::{Add, Drain, Fence, Lock, Pass, Read, Unlock, Write};
 
 const PLAIN: MemoryOrder = MemoryOrder::Plain;
 const FULL: MemoryOrder = MemoryOrder::SequentiallyConsistent;
@@ -115,10 +117,17 @@ impl Maker {
             size: 8,
             value,
         });
+        let buffer = match (&reads, &writes, order) {
+            (None, Some(_), MemoryOrder::SequentiallyConsistent) => Buffered::Empty,
+            (None, Some(_), _) => Buffered::Waits,
+            (_, None, _) => Buffered::Past,
+            (Some(_), Some(_), _) => Buffered::Empty,
+        };
         let action = Action::Access {
             reads: reads.into_iter().collect(),
             writes: writes.into_iter().collect(),
             order,
+            buffer,
         };
         self.push(thread, action);
     }
@@ -156,6 +165,7 @@ impl Maker {
             Fence(order) => self.push(thread, Action::Fence(order)),
             Lock(lock) => self.push(thread, Action::Acquire(lock)),
             Unlock(lock) => self.push(thread, Action::Release(lock)),
+            Drain => self.push(thread, Action::Drain),
         }
         None
     }
@@ -274,6 +284,11 @@ fn store_buffering() {
         vec![write(Y), Read(X)],
     ];
     litmus(&half, &[], &told(&[0, 0]), [false, true, true]);
+    let drained = [
+        vec![write(X), Drain, Read(Y)],
+        vec![write(Y), Drain, Read(X)],
+    ];
+    litmus(&drained, &[], &told(&[0, 0]), [false, false, false]);
     let strong = [
         vec![Write(X, 1, FULL), Read(Y)],
         vec![Write(Y, 1, FULL), Read(X)],
@@ -400,6 +415,7 @@ pub(crate) fn operation() -> impl Strategy<Value = Do> {
         (place, 1u64..3).prop_map(|(at, more)| Add(at, more)),
         prop::sample::select(vec![MemoryOrder::Release, MemoryOrder::Acquire, FULL])
             .prop_map(Fence),
+        Just(Drain),
     ]
 }
 
@@ -416,5 +432,56 @@ proptest! {
             let solved = by_order(&mut problem, model);
             prop_assert_eq!(solved, by_enumeration(&problem, model), "{}", model);
         }
+    }
+}
+
+/// A lock, and what is done while it is held.
+fn section() -> impl Strategy<Value = Vec<Do>> {
+    let lock = prop::sample::select(vec![1, 2]);
+    (lock, prop::collection::vec(operation(), 0..3)).prop_map(|(lock, all)| {
+        let inside = [Lock(lock)].into_iter().chain(all);
+        inside.chain([Unlock(lock)]).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn a_recorded_order_of_locks_is_kept(
+        threads in prop::collection::vec(prop::collection::vec(section(), 1..3), 2..3),
+        picks in prop::collection::vec(0usize..2, 4),
+        expected in prop::collection::vec(prop::option::of(0u64..4), 8),
+    ) {
+        let mut left: Vec<usize> = threads.iter().map(Vec::len).collect();
+        let mut turns = Vec::new();
+        for pick in picks.iter().chain(&[0, 0, 1, 1]) {
+            if left[*pick] > 0 {
+                left[*pick] -= 1;
+                turns.push((ThreadPath::MAIN.child(*pick as u32 + 1), 2));
+            }
+        }
+        let flat: Vec<Vec<Do>> = threads.iter().map(|all| all.concat()).collect();
+        for model in MemoryModel::ALL {
+            let (mut problem, values) = Maker::of(&flat, &[X, Y]);
+            demand(&mut problem, &values, &expected);
+            problem.keep_to(turns.clone());
+            let solved = by_order(&mut problem, model);
+            prop_assert_eq!(solved, by_enumeration(&problem, model), "{}", model);
+        }
+    }
+}
+
+/// Both orders of two updates are possible; once one was recorded, only that is.
+#[test]
+fn a_recorded_order_of_locks_rules_out_the_other() {
+    let adds = |more| vec![Lock(1), Read(X), Pass(X, more), Unlock(1)];
+    for (first, possible) in [(1, true), (2, false)] {
+        let (mut problem, values) = Maker::of(&[adds(1), adds(2)], &[X]);
+        // The second thread finds what the first one left.
+        demand(&mut problem, &values, &told(&[0, 1, 3]));
+        let other = 3 - first;
+        problem.keep_to([first, other].map(|number| (ThreadPath::MAIN.child(number), 2)));
+        let solved = by_order(&mut problem, MemoryModel::SequentiallyConsistent);
+        assert_eq!(solved, possible, "{first}");
     }
 }

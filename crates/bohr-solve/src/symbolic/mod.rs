@@ -10,6 +10,7 @@
 //! the end.
 
 mod knowledge;
+mod unnoticed;
 mod world;
 
 use crate::error::{ExecuteError, explain, whereabouts};
@@ -26,11 +27,16 @@ use world::{Shared, Unknown};
 /// How often threads are executed at most.
 const PASSES: usize = 12;
 
-/// Executes the threads of a run symbolically.
+/// Executes the threads of a run symbolically. With store buffers, `sees` tells which
+/// accesses the runtime sees: some of those that nobody can notice empty the buffer.
 ///
 /// # Errors
 /// If code on the way is not modelled, or the run does not fit the program.
-pub fn execute(program: &Program, run: &Run) -> Result<Problem, ExecuteError> {
+pub fn execute(
+    program: &Program,
+    run: &Run,
+    sees: Option<&dyn Fn(Spot) -> bool>,
+) -> Result<Problem, ExecuteError> {
     let code = Code::new(program, run.environment.clone());
     // With hope first; without, if writes remain of which nobody knows where they go.
     let mut put_off = None;
@@ -38,7 +44,7 @@ pub fn execute(program: &Program, run: &Run) -> Result<Problem, ExecuteError> {
         let mut knowledge = Knowledge::default();
         let mut lost = HashSet::new();
         for pass in 0..PASSES {
-            let (problem, shared) = match Pass::new(&code, run, &knowledge)?.run() {
+            let (problem, shared) = match Pass::new(&code, run, &knowledge, sees)?.run() {
                 // Perhaps one of those writes hits what was taken for known.
                 Err(_) if hopeful && pass > 0 => break,
                 executed => executed?,
@@ -48,7 +54,7 @@ pub fn execute(program: &Program, run: &Run) -> Result<Problem, ExecuteError> {
             if settled && !(hopeful && learnt.wild) {
                 if shared.put_off.is_none() {
                     check_joins(program, &problem, &shared)?;
-                    return Ok(knowledge::without_unnoticed(problem));
+                    return Ok(unnoticed::without(problem, sees.is_some()));
                 }
                 put_off = put_off.or(shared.put_off);
                 break;
@@ -102,6 +108,7 @@ impl<'p, 'k> Pass<'p, 'k> {
         code: &'p Code<'p>,
         run: &'k Run,
         knowledge: &'k Knowledge,
+        sees: Option<&'k dyn Fn(Spot) -> bool>,
     ) -> Result<Pass<'p, 'k>, ExecuteError> {
         let memory = code
             .memory()
@@ -109,7 +116,7 @@ impl<'p, 'k> Pass<'p, 'k> {
         Ok(Pass {
             code,
             run,
-            shared: Shared::new(run, memory, code.constants().collect(), knowledge),
+            shared: Shared::new(run, memory, code.constants().collect(), knowledge, sees),
             threads: Vec::new(),
             instructions: 0,
             branches: 0,
@@ -130,6 +137,8 @@ impl<'p, 'k> Pass<'p, 'k> {
             terms: std::mem::take(&mut self.shared.terms),
             initial,
             semaphores: self.shared.semaphores.clone(),
+            sequence: Vec::new(),
+            steps_alone: self.shared.steps_alone,
             failed: self.run.failed,
             instructions: self.instructions,
             branches: self.branches,

@@ -1,21 +1,28 @@
 //! What a thread meets when it is executed symbolically: its own memory, which is
 //! known, and everybody's, which is not.
 
+mod buffered;
+mod places;
+
 use super::knowledge::{Knowledge, Touch};
 use crate::datum::Datum;
 use crate::event::{
-    Action, Condition, Demand, Event, ReadPiece, Spot, Thread as Acting, WritePiece,
+    Action, Buffered, Condition, Demand, Event, ReadPiece, Spot, Thread as Acting, WritePiece,
 };
 use crate::execute::{Halt, Moment, Step, World, handle_of, not_modelled, of_handle};
-use crate::memory::{Memory, NULL_END, function_at, is_global};
+use crate::memory::{Memory, function_at, is_global};
 use crate::path::Run;
-use crate::term::{Evaluation, Operator, ReadNumber, Reads, Scalar, Terms};
+use crate::sequence::is_recorded;
+use crate::term::{Operator, ReadNumber, Reads, Scalar, Terms};
 use bohr_event::{EventKind, ThreadPath};
 use bohr_program::{FunctionNumber, IntegerPredicate};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Values of an address that are tried out.
 const MOST_ADDRESSES: usize = 16;
+
+/// Which accesses the runtime sees.
+pub(super) type Sees<'k> = &'k dyn Fn(Spot) -> bool;
 
 /// An access of the failing thread that may be the one that crashed.
 pub(super) struct Suspect {
@@ -43,6 +50,8 @@ pub(super) struct Shared<'k> {
     pub(super) initial: Memory,
     constants: BTreeSet<u64>,
     knowledge: &'k Knowledge,
+    /// With store buffers: which accesses the runtime sees.
+    sees: Option<Sees<'k>>,
     /// The main thread's memory, until it is executed.
     start: Option<Memory>,
     positions: HashMap<ThreadPath, usize>,
@@ -52,6 +61,8 @@ pub(super) struct Shared<'k> {
     pub(super) results: HashMap<usize, Scalar>,
     barriers: HashMap<u64, u32>,
     pub(super) semaphores: BTreeMap<u64, u64>,
+    /// How often the main thread took locks or gave them back before there were others.
+    pub(super) steps_alone: u64,
     pub(super) touches: Vec<Touch>,
     /// Which read piece of which thread a read is.
     pub(super) origins: HashMap<ReadNumber, (usize, u32)>,
@@ -73,6 +84,7 @@ impl<'k> Shared<'k> {
         memory: Memory,
         constants: BTreeSet<u64>,
         knowledge: &'k Knowledge,
+        sees: Option<Sees<'k>>,
     ) -> Shared<'k> {
         let paths: Vec<ThreadPath> = run.threads.iter().map(|way| way.thread.clone()).collect();
         Shared {
@@ -81,6 +93,7 @@ impl<'k> Shared<'k> {
             initial: Memory::default(),
             constants,
             knowledge,
+            sees,
             start: Some(memory),
             positions: paths.iter().cloned().zip(0..).collect(),
             paths,
@@ -89,6 +102,7 @@ impl<'k> Shared<'k> {
             results: HashMap::new(),
             barriers: HashMap::new(),
             semaphores: BTreeMap::new(),
+            steps_alone: 0,
             touches: Vec::new(),
             origins: HashMap::new(),
             possible: HashMap::new(),
@@ -116,6 +130,8 @@ struct Current {
     moment: Moment,
     reads: Vec<ReadPiece>,
     writes: Vec<WritePiece>,
+    /// Where it writes, others notice it or not, and how many bytes.
+    stored: Option<(Scalar, u32)>,
 }
 
 /// One thread's view.
@@ -344,45 +360,16 @@ impl<'s, 'k> Unknown<'s, 'k> {
     }
 }
 
-impl Shared<'_> {
-    /// The few numbers that an address can be, if that is known, but for null.
-    fn addresses(&mut self, address: Scalar) -> Option<Vec<u64>> {
-        if let Some(known) = self.places.get(&address) {
-            return known.clone();
-        }
-        let found = self.new_addresses(address);
-        self.places.insert(address, found.clone());
-        found
-    }
-
-    fn new_addresses(&mut self, address: Scalar) -> Option<Vec<u64>> {
-        let reads = self.terms.support(address);
-        let mut all = Vec::new();
-        let possible = |read: &ReadNumber| Some((*read, *self.possible.get(read)?));
-        let choices: Vec<_> = reads.iter().map(possible).collect::<Option<_>>()?;
-        let count: usize = choices.iter().map(|choice| choice.1.len()).product();
-        for number in 0..Some(count).filter(|count| *count <= MOST_ADDRESSES)? {
-            let mut rest = number;
-            let picked = choices.iter().map(|(read, values)| {
-                let value = values[rest % values.len()];
-                rest /= values.len();
-                (*read, value)
-            });
-            let picked: HashMap<ReadNumber, u128> = picked.collect();
-            let value = |read| picked.get(&read).copied();
-            let mut evaluation = Evaluation::default();
-            let value = self.terms.evaluate(address, &mut evaluation, &value).ok()? as u64;
-            if value >= NULL_END && !all.contains(&value) {
-                all.push(value);
-            }
-        }
-        Some(all)
-    }
-}
-
 impl World for Unknown<'_, '_> {
     fn terms(&mut self) -> &mut Terms {
         &mut self.shared.terms
+    }
+
+    fn begins(&mut self) {
+        // Constructors have no place in the recorded order of locks.
+        if self.alone {
+            self.kinds.clear();
+        }
     }
 
     fn begin(&mut self, moment: Moment) {
@@ -393,6 +380,7 @@ impl World for Unknown<'_, '_> {
             moment,
             reads: Vec::new(),
             writes: Vec::new(),
+            stored: None,
         });
     }
 
@@ -400,19 +388,23 @@ impl World for Unknown<'_, '_> {
         let Some(current) = self.current.take() else {
             return;
         };
+        let buffer = self.buffered(&current);
+        let spot = current.moment.spot;
         if !current.reads.is_empty() || !current.writes.is_empty() {
             let action = Action::Access {
                 reads: current.reads,
                 writes: current.writes,
                 order: current.moment.order,
+                buffer,
             };
-            let spot = current.moment.spot;
             let visit = self.visits.get(&spot).copied().unwrap_or(0);
             self.events.push(Event {
                 action,
                 spot,
                 visit,
             });
+        } else if buffer == Buffered::Empty {
+            self.drain(spot);
         }
     }
 
@@ -455,6 +447,10 @@ impl World for Unknown<'_, '_> {
 
     fn store(&mut self, address: Scalar, size: u32, value: Scalar) -> Step<()> {
         let address = self.settled(address)?;
+        if let Some(current) = &mut self.current {
+            let (_, sum) = current.stored.get_or_insert((address, 0));
+            *sum = sum.saturating_add(size);
+        }
         if self.is_own(address) {
             return self
                 .memory
@@ -488,6 +484,7 @@ impl World for Unknown<'_, '_> {
 
     fn act(&mut self, moment: Moment, action: Action) -> Step<()> {
         match self.alone {
+            _ if action == Action::Drain => self.drain(moment.spot),
             true => drop(self.count(action.kind())),
             false => self.push(moment.spot, action),
         }
@@ -524,7 +521,8 @@ impl World for Unknown<'_, '_> {
         // Schedules begin behind the first creation; so do counts.
         if was_alone {
             self.visits.clear();
-            self.kinds.clear();
+            let steps = self.kinds.drain().filter(|(kind, _)| is_recorded(*kind));
+            self.shared.steps_alone = steps.map(|(_, count)| u64::from(count)).sum();
         }
         Ok(handle_of(position))
     }

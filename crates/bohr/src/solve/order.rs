@@ -1,16 +1,17 @@
 //! Solving by constraints: each thread is executed symbolically along its recorded
 //! way, a solver finds an order of the events, and the program follows it once.
 
+use super::vectors::{self, Demand};
 use super::{Args, SolveError, Solved, Solver, failure};
 use crate::control::interruption;
 use crate::outcome::{Failure, Outcome};
 use bohr_event::ThreadPath;
 use bohr_explore::native::hooked_sites;
 use bohr_explore::{ExploreError, Subject, confirm, write_whole};
-use bohr_log::{Execution, Recording, execution};
+use bohr_log::{Execution, LogKind, Recording, execution};
 use bohr_program::SiteNumber;
 use bohr_solve::check::{Turn, preemptions};
-use bohr_solve::event::Problem;
+use bohr_solve::event::{Problem, Spot};
 use bohr_solve::order::{self, Answer};
 use bohr_solve::path::{Ending, Environment, Run, Step, Way};
 use bohr_solve::schedule::turns;
@@ -44,7 +45,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
     figures.insert("preemptive".into(), json!(preemptive));
     let hooked = hooked_sites(&subject.target.executable)?;
     let is_hooked = |site: SiteNumber| hooked.contains(&site.as_u32());
-    let computed = turns(program, &problem, &found, &is_hooked);
+    let computed = turns(program, &problem, args.model, &found, &is_hooked);
     let fits = |verdict: &_| wanted.fits(verdict);
     let confirmed = confirm(subject, computed, &super::name(args.by), &fits, &go_on)?;
     let followed = confirmed.followed;
@@ -73,7 +74,18 @@ fn problem(args: &Args, recording: &Recording, subject: &Subject) -> Result<Prob
     let end = failure::ending(args, program, recording, &execution)?;
     let environment = subject.invocation.environment.clone();
     let run = run(recording, environment, &execution, end);
-    Ok(symbolic::execute(program, &run).map_err(SolveError::from)?)
+    let hooked = hooked_sites(&subject.target.executable)?;
+    let sees = |spot: Spot| {
+        let site = program.site_at(spot.function, spot.instruction);
+        site.is_some_and(|site| hooked.contains(&site.as_u32()))
+    };
+    let sees: Option<&dyn Fn(Spot) -> bool> = args.model.has_buffers().then_some(&sees);
+    let mut problem = symbolic::execute(program, &run, sees).map_err(SolveError::from)?;
+    if recording.kind == LogKind::PathAndSync {
+        let turns = vectors::turns(recording, Demand::Synchronisation)?.turns;
+        problem.keep_to(turns.into_iter().map(|turn| (turn.thread, turn.steps)));
+    }
+    Ok(problem)
 }
 
 /// Writes the constraints for other solvers.
