@@ -13,18 +13,22 @@ pub type Outcome = Result<ExitCode, Failure>;
 
 /// Any crate's error.
 #[derive(Debug)]
-pub struct Failure(Box<dyn Diagnosis>);
+pub struct Failure(Box<dyn Diagnosis + Send>);
 
 impl Failure {
+    /// The error, if it is of this type.
+    pub fn of<E: Error + 'static>(&self) -> Option<&E> {
+        let error: &(dyn Error + 'static) = self.0.as_ref();
+        error.downcast_ref()
+    }
+
     /// Whether somebody, or the clock, asked for the end.
     pub fn is_interruption(&self) -> bool {
-        let error: &(dyn Error + 'static) = self.0.as_ref();
-        let error = error.downcast_ref::<ExploreError>();
-        error.is_some_and(ExploreError::is_interruption)
+        self.of().is_some_and(ExploreError::is_interruption)
     }
 }
 
-impl<E: Diagnosis + 'static> From<E> for Failure {
+impl<E: Diagnosis + Send + 'static> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure(Box::new(error))
     }

@@ -5,12 +5,13 @@ mod asked;
 mod counterparts;
 mod execution;
 mod failure;
+mod first;
 mod order;
 mod vectors;
 
 use crate::checked::At;
 use crate::control::{
-    Accesses, at_least_one, duration, environment, libraries, signature_tag, target,
+    Accesses, at_least_one, duration, environment, interruption, libraries, signature_tag, target,
 };
 use crate::outcome::{Failure, Outcome};
 use bohr_event::{Diagnosis, Fault};
@@ -42,7 +43,7 @@ pub struct Args {
     /// A log, as `bohr record` writes it.
     log: PathBuf,
     /// How the schedule is found.
-    #[arg(long, value_enum, default_value = "execution")]
+    #[arg(long, value_enum, default_value = "any")]
     by: Solver,
     /// The memory model that the schedule may make use of.
     #[arg(long, value_name = "MODEL", default_value = "sc")]
@@ -100,6 +101,8 @@ enum Emitted {
 /// How a schedule is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Solver {
+    /// By all of these at once; the first that finds a schedule ends the others.
+    Any,
     /// By runs under control, with more and more preemptions, in which every thread
     /// keeps to the way that it went; the first step aside ends a run.
     Execution,
@@ -261,6 +264,8 @@ impl Diagnosis for SolveError {
 
 /// A schedule with what it took to find it.
 struct Solved {
+    /// In which way.
+    by: Solver,
     bug: Bug,
     runs: u64,
     accesses: u64,
@@ -274,10 +279,15 @@ pub fn run(args: &Args) -> Outcome {
     if args.core.is_none() && args.bug.is_none() && !recording.failed() {
         return Err(SolveError::NoFailure.into());
     }
-    if args.bug.is_some() && args.by != Solver::Execution {
+    if args.bug.is_some() && !matches!(args.by, Solver::Any | Solver::Execution) {
         return Err(SolveError::Asked.into());
     }
-    if args.by == Solver::Execution && args.model.has_buffers() && args.emit.is_none() {
+    let executes = match args.by {
+        Solver::Execution => true,
+        Solver::Any => args.bug.is_some() || recording.kind == LogKind::Order,
+        Solver::Order | Solver::Validate => false,
+    };
+    if executes && args.model.has_buffers() && args.emit.is_none() {
         return Err(SolveError::Buffers.into());
     }
     let output = args.output.clone();
@@ -289,7 +299,10 @@ pub fn run(args: &Args) -> Outcome {
     }
     let solved = match (recording.kind, args.by) {
         (LogKind::Order, _) => vectors::solve(args, &recording, &subject)?,
-        (_, Solver::Execution) => execution::solve(args, &recording, &subject, asked.as_ref())?,
+        (_, Solver::Any) if asked.is_none() => first::solve(args, &recording, &subject)?,
+        (_, Solver::Any | Solver::Execution) => {
+            execution::solve(args, &recording, &subject, asked.as_ref(), interruption())?
+        }
         (_, Solver::Order | Solver::Validate) => order::solve(args, &recording, &subject)?,
     };
     let bytes = bug_file::write(&solved.bug);
@@ -350,7 +363,7 @@ fn tell(args: &Args, recording: &Recording, solved: &Solved, output: &Path) {
     if args.json {
         let mut told = json!({
             "solved": true,
-            "by": name(args.by),
+            "by": name(solved.by),
             "model": args.model.name(),
             "threads": recording.threads.len(),
             "shared_accesses": solved.accesses,

@@ -3,8 +3,8 @@
 
 use super::asked::Asked;
 use super::vectors::{self, Demand};
-use super::{Args, SolveError, Solved, failure};
-use crate::control::{budget_bar, interruption, show_hunt};
+use super::{Args, SolveError, Solved, Solver, failure};
+use crate::control::{budget_bar, show_hunt};
 use crate::outcome::Failure;
 use bohr_explore::hunt::{Budget, Hunt, hunt};
 use bohr_explore::native::hooked_sites;
@@ -12,7 +12,7 @@ use bohr_explore::{StrategyName, Subject, Voice, object_of_sites};
 use bohr_log::{LogKind, Recording, visits};
 use bohr_program::SiteNumber;
 use bohr_schedule::Ways;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Searches for the recorded failure.
 pub fn solve(
@@ -20,8 +20,8 @@ pub fn solve(
     recording: &Recording,
     subject: &Subject,
     asked: Option<&Asked>,
+    interrupted: &AtomicBool,
 ) -> Result<Solved, Failure> {
-    let interrupted = interruption();
     let go_on = || !interrupted.load(Ordering::Relaxed);
     let program = &subject.models[0];
     let object = {
@@ -61,6 +61,7 @@ pub fn solve(
     let (wanted, runs, others) = (wanted.to_string(), figures.runs, figures.others);
     match result.findings.into_iter().next() {
         Some(finding) => Ok(Solved {
+            by: Solver::Execution,
             bug: finding.bug,
             runs,
             accesses,

@@ -19,24 +19,55 @@ use bohr_solve::validate::{self, Limits};
 use bohr_solve::{smt, symbolic};
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+/// What was asked for, and since when.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    pub args: &'a Args,
+    pub recording: &'a Recording,
+    pub subject: &'a Subject,
+    pub begun: Instant,
+    /// Whether nobody wants to wait any more.
+    pub stopped: &'a AtomicBool,
+}
 
 /// Computes an order and has the program follow it.
 pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<Solved, Failure> {
-    let interrupted = interruption();
-    let begun = Instant::now();
-    let go_on = || !interrupted.load(Ordering::Relaxed) && begun.elapsed() < args.time;
+    let task = Task {
+        args,
+        recording,
+        subject,
+        begun: Instant::now(),
+        stopped: interruption(),
+    };
+    let problem = problem(args, recording, subject)?;
+    let seconds = task.begun.elapsed().as_secs_f64();
+    order_of(task, args.by, problem, seconds)
+}
+
+/// The same of what took so many seconds to execute symbolically.
+pub fn order_of(
+    task: Task<'_>,
+    by: Solver,
+    mut problem: Problem,
+    seconds_symbolic: f64,
+) -> Result<Solved, Failure> {
+    let Task {
+        args,
+        recording,
+        subject,
+        begun,
+        stopped,
+    } = task;
+    let go_on = || !stopped.load(Ordering::Relaxed) && begun.elapsed() < args.time;
     let program = &subject.models[0];
     let wanted = failure::wanted(args, program, recording)?;
-    let mut problem = problem(args, recording, subject)?;
     let mut figures = figures(&problem);
-    figures.insert(
-        "seconds_symbolic".into(),
-        json!(begun.elapsed().as_secs_f64()),
-    );
+    figures.insert("seconds_symbolic".into(), json!(seconds_symbolic));
     let solving = Instant::now();
-    let found = match args.by {
+    let found = match by {
         Solver::Validate => by_trying(args, &problem, &go_on, &mut figures)?,
         _ => by_constraints(args, &mut problem, &go_on, &mut figures)?,
     };
@@ -47,7 +78,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
     let is_hooked = |site: SiteNumber| hooked.contains(&site.as_u32());
     let computed = turns(program, &problem, args.model, &found, &is_hooked);
     let fits = |verdict: &_| wanted.fits(verdict);
-    let confirmed = confirm(subject, computed, &super::name(args.by), &fits, &go_on)?;
+    let confirmed = confirm(subject, computed, &super::name(by), &fits, &go_on)?;
     let followed = confirmed.followed;
     let bug = confirmed.bug.ok_or_else(|| SolveError::NotConfirmed {
         wanted: wanted.to_string(),
@@ -59,6 +90,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         turns: followed.matched + followed.skipped,
     })?;
     Ok(Solved {
+        by,
         bug,
         runs: 1,
         accesses: problem.accesses() as u64,
@@ -68,7 +100,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
 }
 
 /// What the solvers get.
-fn problem(args: &Args, recording: &Recording, subject: &Subject) -> Result<Problem, Failure> {
+pub fn problem(args: &Args, recording: &Recording, subject: &Subject) -> Result<Problem, Failure> {
     let program = &subject.models[0];
     let execution = execution(program, recording).map_err(SolveError::from)?;
     let end = failure::ending(args, program, recording, &execution)?;

@@ -5,7 +5,7 @@
 //! Who is woken by a signal was not written down, nor when it was sent: the first run
 //! sends it when somebody waits for it, those that follow at any moment.
 
-use super::{Args, SolveError, Solved, failure};
+use super::{Args, SolveError, Solved, Solver, failure};
 use crate::control::interruption;
 use crate::outcome::Failure;
 use bohr_explore::hunt::{Budget, Hunt, Shard, hunt};
@@ -75,6 +75,7 @@ pub fn solve(args: &Args, recording: &Recording, subject: &Subject) -> Result<So
         seconds += result.statistics.seconds;
         if let Some(finding) = result.findings.into_iter().next() {
             return Ok(Solved {
+                by: Solver::Execution,
                 bug: finding.bug,
                 runs,
                 accesses,
