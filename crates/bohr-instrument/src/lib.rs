@@ -6,7 +6,8 @@
 //!
 //! 1. [`merge`]: parse the parts, name their functions ([`ids`]), direct calls to
 //!    wrapped ones elsewhere ([`wrap`]), link them into one module and make
-//!    private what nobody outside needs ([`internalise`]).
+//!    private what nobody outside needs ([`internalise`]). Loads that the optimiser made
+//!    ahead of their condition go back behind it ([`speculation`]).
 //! 2. [`sites`]: number every access and synchronising call.
 //! 3. [`lower`]: the program model.
 //! 4. [`hooks`]: put a switchable hook before those that may be shared; accesses
@@ -60,6 +61,7 @@ pub mod profile;
 pub mod relink;
 pub mod report;
 pub mod sites;
+pub mod speculation;
 pub mod split;
 pub mod stack;
 pub mod stubs;

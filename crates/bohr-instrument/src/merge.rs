@@ -11,7 +11,7 @@ use crate::diagnostics::Diagnostics;
 use crate::hooks::has_attribute;
 use crate::level::Level;
 use crate::wrap::{self, Wrapping};
-use crate::{ids, internalise, level};
+use crate::{ids, internalise, level, speculation};
 use bohr_bundle::Language;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -128,6 +128,7 @@ pub fn merge_wrapped<'ctx>(
     internalise::internalise(&module, needed_outside);
     remove_unused(&module)?;
     ids::name_pieces(context, &module);
+    speculation::undo(context, &module);
     Ok(Merged { module, excluded })
 }
 

@@ -199,3 +199,85 @@ fn accesses_that_the_compiler_has_moved_have_a_line() {
         assert!(innermost.contains("moved.c:"), "{access}");
     }
 }
+
+/// A look at what another thread may not have written yet, which the author made behind a
+/// condition and the optimiser ahead of it.
+const PUBLISHED: &str = r#"
+    #include <pthread.h>
+    #include <stdatomic.h>
+    #include <stdlib.h>
+    static int message;
+    static atomic_int ready;
+    static void *sender(void *unused) {
+        message = 1;
+        atomic_store_explicit(&ready, 1, memory_order_release);
+        return unused;
+    }
+    static void *receiver(void *unused) {
+        if (atomic_load_explicit(&ready, ORDER) && message != 1) abort();
+        return unused;
+    }
+    int main(void) {
+        pthread_t threads[2];
+        pthread_create(&threads[0], 0, sender, 0);
+        pthread_create(&threads[1], 0, receiver, 0);
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    }
+"#;
+
+#[test]
+fn what_an_optimiser_looks_at_for_nothing_is_no_race() {
+    let folder = Folder::empty();
+    std::fs::write(folder.path("published.c"), PUBLISHED).expect("a source");
+    let hunt = ["hunt", "--json", "--runs", "200", "--races", "fail"];
+    for level in ["-O0", "-O1", "-O2", "-O3"] {
+        for (order, code) in [("acquire", 0), ("relaxed", 1)] {
+            let order = format!("-DORDER=memory_order_{order}");
+            let words = ["cc", "-g", level, &order, "-pthread", "-o", "program"];
+            let words = [&words[..], &["published.c"]].concat();
+            folder.bohr(&words).expect(0);
+            let words = [&hunt[..], &["--", "./program"]].concat();
+            let told = folder.bohr(&words).expect(code).json();
+            let count = told["races"].as_array().expect("races").len();
+            assert_eq!(count, usize::from(code > 0), "{level} {order}: {told}");
+        }
+    }
+}
+
+const ONCE: &str = r#"
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static mut MESSAGE: i32 = 0;
+static READY: AtomicBool = AtomicBool::new(false);
+static ONCE: OnceLock<i32> = OnceLock::new();
+
+fn main() {
+    let sender = std::thread::spawn(|| {
+        // SAFETY: nobody looks before it is ready.
+        unsafe { MESSAGE = 1 };
+        READY.store(true, Ordering::Release);
+        ONCE.set(7).ok();
+    });
+    let receiver = std::thread::spawn(|| {
+        if READY.load(Ordering::Acquire) {
+            // SAFETY: it was written before.
+            assert_eq!(unsafe { MESSAGE }, 1);
+        }
+        if let Some(value) = ONCE.get() {
+            assert_eq!(*value, 7);
+        }
+    });
+    sender.join().unwrap();
+    receiver.join().unwrap();
+}
+"#;
+
+#[test]
+fn what_rust_looks_at_for_nothing_is_no_race() {
+    let folder = Folder::empty();
+    folder.build_rust("once", ONCE);
+    let words = ["hunt", "--json", "--runs", "200", "--races", "fail"];
+    let words = [&words[..], &["--", "target/release/once"]].concat();
+    assert_eq!(folder.bohr(&words).expect(0).json()["races"], json!([]));
+}

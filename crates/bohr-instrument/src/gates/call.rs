@@ -58,7 +58,7 @@ pub fn insert(context: &Context, call: LLVMValueRef, question: &Question<'_>) {
 ///
 /// # Safety
 /// Both must be blocks of a function, reached by branches only.
-unsafe fn lead_to(block: LLVMBasicBlockRef, top: LLVMBasicBlockRef) {
+pub(crate) unsafe fn lead_to(block: LLVMBasicBlockRef, top: LLVMBasicBlockRef) {
     // SAFETY: the caller's promise.
     unsafe {
         for user in users_of(LLVMBasicBlockAsValue(block)) {
@@ -73,7 +73,11 @@ unsafe fn lead_to(block: LLVMBasicBlockRef, top: LLVMBasicBlockRef) {
 ///
 /// # Safety
 /// The instruction must be one of the block.
-unsafe fn move_before(builder: LLVMBuilderRef, block: LLVMBasicBlockRef, end: LLVMValueRef) {
+pub(crate) unsafe fn move_before(
+    builder: LLVMBuilderRef,
+    block: LLVMBasicBlockRef,
+    end: LLVMValueRef,
+) {
     // SAFETY: the caller's promise: the walk comes to that instruction.
     unsafe {
         loop {

@@ -4,7 +4,7 @@
 
 mod block;
 mod body;
-mod call;
+pub(crate) mod call;
 mod iteration;
 mod numbered;
 pub(crate) mod phi;
