@@ -24,7 +24,8 @@ impl Program {
             }
         }
         let constants = taken.reach(self);
-        for constant in constants.keys() {
+        // Its `keys` are all numbers up to the greatest one in it.
+        for constant in constants.iter() {
             match self.constants[constant].value {
                 ConstantValue::Function(function) => {
                     self.functions[function].address_taken = true;
@@ -32,6 +33,14 @@ impl Program {
                 ConstantValue::Global(global) => self.globals[global].address_taken = true,
                 _ => {}
             }
+        }
+        // Whoever unwinds calls them.
+        let functions = self.functions.values();
+        let personalities: Vec<_> = functions
+            .filter_map(|one| one.personality.expand())
+            .collect();
+        for personality in personalities {
+            self.functions[personality].address_taken = true;
         }
     }
 }

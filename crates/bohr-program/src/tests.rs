@@ -302,6 +302,24 @@ fn only_stored_addresses_are_taken() {
             .values()
             .any(|function| function.address_taken)
     );
+    // Constants that are called, with smaller numbers than those that are stored.
+    let mut builder = ProgramBuilder::new("e-i64:64");
+    let void = builder.type_of(Type::Void);
+    let pointer = builder.type_of(Type::Pointer(0));
+    let signature = builder.type_of(Type::Function {
+        result: void,
+        parameters: Box::default(),
+        variadic: false,
+    });
+    let called = builder.declare("called", signature);
+    builder.constant(pointer, ConstantValue::Function(called));
+    let null = builder.constant(pointer, ConstantValue::Null);
+    let stored = global(&mut builder, "stored", pointer, null);
+    let address = builder.constant(pointer, ConstantValue::Global(stored));
+    global(&mut builder, "place", pointer, address);
+    let program = builder.finish();
+    assert!(program.globals.values().any(|global| global.address_taken));
+    assert!(!program.functions[called].address_taken);
 }
 
 #[test]

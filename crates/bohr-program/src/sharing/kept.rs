@@ -32,9 +32,9 @@ impl Sharing {
         let kept = Kept {
             identity: program.identity,
             verdicts: self.verdicts.values().copied().collect(),
-            threads: self.threads.keys().collect(),
+            threads: self.threads.iter().collect(),
             indirect: indirect.collect(),
-            mixed: self.mixed.keys().collect(),
+            mixed: self.mixed.iter().collect(),
         };
         postcard::to_allocvec(&kept).expect("plain data")
     }
