@@ -10,7 +10,7 @@ use crate::atlas::Atlas;
 use bohr_event::control::Step;
 use bohr_event::{EventKind, PlaceNumber, ThreadIndex};
 use bohr_explain::Awaited;
-use bohr_program::{AwaitTest, FunctionNumber, Operation, Program, SiteNumber};
+use bohr_program::{AwaitTest, FunctionNumber, Operation, Predicates, Program, SiteNumber};
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,6 +18,9 @@ use variable::{Life, Variable, VariableNumber};
 
 /// Readers beyond which no more are looked at: each costs a look at all writes.
 const MOST_READERS: usize = 1 << 12;
+
+/// How many functions may ask each other on the way from a loop to what it looks at.
+const MOST_ASKING: usize = 4;
 
 /// A test of a loop in the model of one object.
 #[derive(Clone)]
@@ -44,6 +47,7 @@ pub fn awaited(atlas: &Atlas, steps: &[Step], values: &[Option<u64>]) -> Vec<Awa
         atlas,
         tests: Tests::new(),
         loops: Loops::new(),
+        predicates: HashMap::new(),
         variables: Vec::new(),
         numbers: HashMap::new(),
     };
@@ -65,6 +69,7 @@ struct Search<'a> {
     atlas: &'a Atlas,
     tests: Tests,
     loops: Loops,
+    predicates: HashMap<[u8; 32], Predicates>,
     variables: Vec<Variable>,
     numbers: HashMap<(u64, [u8; 32], SiteNumber), VariableNumber>,
 }
@@ -82,21 +87,30 @@ impl Search<'_> {
 
     fn look_up(&mut self, place: PlaceNumber) -> Option<Tested> {
         let (model, site) = self.atlas.site(place)?;
-        let function = model.sites[site].function;
-        let loops = self.loops.entry((model.identity, function));
-        let loops = loops.or_insert_with(|| {
-            let found = model.awaits(function).into_iter();
-            found.map(|one| one.tests.into()).collect()
-        });
-        // The innermost one: loops around it come first.
-        loops.iter().rev().find_map(|tests| {
-            let test = tests.iter().find(|test| test.site == site)?;
-            Some(Tested {
-                model: model.clone(),
-                test: *test,
-                tests: tests.clone(),
-            })
-        })
+        let predicates = self.predicates.entry(model.identity);
+        let predicates = predicates.or_insert_with(|| Predicates::of(model));
+        let own = model.sites[site].function;
+        let asking = |function: &FunctionNumber| Some(predicates.asked_by(*function)?.function);
+        for function in std::iter::successors(Some(own), asking).take(MOST_ASKING) {
+            let loops = self.loops.entry((model.identity, function));
+            let loops = loops.or_insert_with(|| {
+                let found = model.awaits(function, predicates).into_iter();
+                found.map(|one| one.tests.into()).collect()
+            });
+            // The innermost one: loops around it come first.
+            let found = loops.iter().rev().find_map(|tests| {
+                let test = tests.iter().find(|test| test.site == site)?;
+                Some(Tested {
+                    model: model.clone(),
+                    test: *test,
+                    tests: tests.clone(),
+                })
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     /// The reads by which threads go on.

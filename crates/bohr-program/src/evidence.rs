@@ -482,7 +482,7 @@ pub(crate) fn order(value: Value) -> (u8, usize) {
 }
 
 /// What a variable on the stack holds, if it is stored to once.
-fn stored_once(body: &Body, slot: Value) -> Option<Value> {
+pub(crate) fn stored_once(body: &Body, slot: Value) -> Option<Value> {
     let instructions = body.instructions.values();
     let mut stored = instructions.filter_map(|one| match one.operation {
         Operation::Store { address, value, .. } if address == slot => Some(value),

@@ -47,7 +47,7 @@ mod types;
 
 pub use address::Step;
 pub use attribute::{Attributes, Effect, FunctionFlags, MemoryEffects, Parameter, ParameterFlags};
-pub use awaits::{Await, AwaitTest};
+pub use awaits::{Asking, Await, AwaitTest, Predicates};
 pub use build::{BodyBuilder, ProgramBuilder};
 pub use calls::{CallEdge, CallGraph, Certainty};
 pub use check::Malformed;

@@ -8,15 +8,19 @@
 //! one does: whoever is behind such a loop has read a value that opens it. Where the thread
 //! may let itself out, the loop awaits nothing (`own.rs`).
 //!
+//! A load may stand in a function that the loop alone asks (`predicate.rs`).
+//!
 //! Limits. Tests of two variables at once (`head == tail`), of what went through a
-//! variable on the stack or a call that was not put inline (predicates of C++ and Rust,
-//! and atomics, without optimisation), and loops that can be left otherwise (a time
-//! limit, a `break`) are not understood, and are no such loops.
+//! variable on the stack or a function that others ask, too (atomics without
+//! optimisation), and loops that can be left otherwise (a time limit, a `break`) are not
+//! understood, and are no such loops.
 
 mod own;
+mod predicate;
 mod test;
 
 use own::Own;
+pub use predicate::{Asking, Predicates};
 pub use test::AwaitTest;
 
 use crate::flow::FunctionFlow;
@@ -36,9 +40,9 @@ pub struct Await {
 }
 
 impl Program {
-    /// The loops of a function that await something.
+    /// The loops of a function that await something, in a program with these predicates.
     #[must_use]
-    pub fn awaits(&self, function: FunctionNumber) -> Vec<Await> {
+    pub fn awaits(&self, function: FunctionNumber, predicates: &Predicates) -> Vec<Await> {
         let Some(body) = self.functions[function].body.as_ref() else {
             return Vec::new();
         };
@@ -50,6 +54,7 @@ impl Program {
         let search = |(_, shape): (_, &Loop)| {
             let search = Search {
                 program: self,
+                predicates,
                 function,
                 body,
                 flow: &flow,
@@ -80,6 +85,7 @@ fn leads_on(flow: &FunctionFlow, body: &Body) -> BTreeSet<BlockNumber> {
 
 struct Search<'a> {
     program: &'a Program,
+    predicates: &'a Predicates,
     function: FunctionNumber,
     body: &'a Body,
     flow: &'a FunctionFlow,
@@ -127,6 +133,7 @@ impl Search<'_> {
         }
         let own = Own {
             program: self.program,
+            predicates: self.predicates,
             function: self.function,
             body: self.body,
             layouts: self.program.layouts(),
@@ -152,7 +159,12 @@ impl Search<'_> {
         let stays = |to: BlockNumber| {
             region.blocks.contains(&self.forwarded(to)) || !self.leads_on.contains(&to)
         };
-        AwaitTest::of(self.program, self.function, self.body, block, &stays)
+        let at = test::At {
+            program: self.program,
+            predicates: self.predicates,
+            function: self.function,
+        };
+        at.test(block, &stays)
     }
 
     /// The test in front of a loop: it leads into the loop or to what is behind it. What

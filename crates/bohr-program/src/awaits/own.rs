@@ -14,6 +14,7 @@
 //! Limits. What functions outside the program write, and `memset` and its like, is
 //! taken for something else.
 
+use super::predicate::{Predicates, behind_slot};
 use super::test::{self, AwaitTest};
 use crate::calls::named;
 use crate::constant::ConstantValue;
@@ -25,6 +26,7 @@ use crate::layout::Layouts;
 use crate::libraries::is_library_file;
 use crate::program::Program;
 use bohr_event::EventKind;
+use cranelift_entity::EntityRef;
 use std::collections::BTreeSet;
 
 /// How deep an address may be computed.
@@ -36,6 +38,7 @@ const MOST_FUNCTIONS: usize = 256;
 /// A loop, with the tests in front of it.
 pub(super) struct Own<'a> {
     pub program: &'a Program,
+    pub predicates: &'a Predicates,
     pub function: FunctionNumber,
     pub body: &'a Body,
     pub layouts: Layouts,
@@ -64,12 +67,70 @@ impl Own<'_> {
     /// `None` if it may come to another one by itself.
     pub fn pointers(&self, test: &AwaitTest) -> Option<Vec<SiteNumber>> {
         let load = self.program.sites[test.site].instruction;
-        let Operation::Load { address, .. } = self.body.instructions[load].operation else {
+        let body = self.program.functions[test.function].body.as_ref()?;
+        let Operation::Load { address, .. } = body.instructions[load].operation else {
             return None;
         };
         let mut found = Vec::new();
-        self.is_steady(address, DEEPEST, &mut found)
-            .then_some(found)
+        let is_steady = match test.function == self.function {
+            true => self.is_steady(address, DEEPEST, &mut found),
+            false => self.is_steady_behind(test.function, address, DEEPEST, &mut found),
+        };
+        is_steady.then_some(found)
+    }
+
+    /// The same of a value in a function that the loop asks: what it gets from the loop, and
+    /// pointers from there on.
+    fn is_steady_behind(
+        &self,
+        function: FunctionNumber,
+        value: Value,
+        depth: u32,
+        pointers: &mut Vec<SiteNumber>,
+    ) -> bool {
+        let (Some(body), Some(depth)) = (
+            self.program.functions[function].body.as_ref(),
+            depth.checked_sub(1),
+        ) else {
+            return false;
+        };
+        if let Some(stored) = behind_slot(body, value) {
+            return self.is_steady_behind(function, stored, depth, pointers);
+        }
+        let number = match value.operand() {
+            Operand::Constant(_) => return true,
+            Operand::Argument(position) => {
+                let asking = self.predicates.asked_by(function);
+                let argument = asking.and_then(|asking| {
+                    let body = self.program.functions[asking.function].body.as_ref()?;
+                    let arguments = body.arguments(body.call_at(asking.call)?);
+                    Some((asking.function, *arguments.get(position.index())?))
+                });
+                return match argument {
+                    Some((asking, value)) if asking == self.function => {
+                        self.is_steady(value, depth, pointers)
+                    }
+                    Some((asking, value)) => self.is_steady_behind(asking, value, depth, pointers),
+                    None => false,
+                };
+            }
+            Operand::Instruction(number) => number,
+        };
+        let mut all = |values: &[Value]| {
+            let mut values = values.iter();
+            values.all(|value| self.is_steady_behind(function, *value, depth, pointers))
+        };
+        match body.instructions[number].operation {
+            Operation::ElementPointer { base, indices, .. } => {
+                all(&[base]) && all(body.values.get(indices))
+            }
+            Operation::Load { address, .. } => {
+                let is_steady = all(&[address]);
+                pointers.extend(self.program.site_at(function, number));
+                is_steady
+            }
+            _ => false,
+        }
     }
 
     fn is_steady(&self, value: Value, depth: u32, pointers: &mut Vec<SiteNumber>) -> bool {
@@ -175,7 +236,9 @@ impl Own<'_> {
             looked_at.offset < end(written) && written.offset < end(looked_at)
         };
         let is_here = looked_at.function == written.function;
-        if is_here && self.is_one_pointer(looked_at.base, written.base, DEEPEST) {
+        let body = self.program.functions[looked_at.function].body.as_ref();
+        let is_one = |body| self.is_one_pointer(body, looked_at.base, written.base, DEEPEST);
+        if is_here && body.is_some_and(is_one) {
             return overlap();
         }
         if looked_at.size != written.size {
@@ -205,29 +268,32 @@ impl Own<'_> {
     pub fn unite(&self, tests: &mut [AwaitTest]) {
         for at in 1..tests.len() {
             let (before, rest) = tests.split_at_mut(at);
-            let mut before = before.iter().map(|test| test.base);
-            let same = before.find(|base| self.is_one_pointer(*base, rest[0].base, DEEPEST));
+            let function = rest[0].function;
+            let Some(body) = self.program.functions[function].body.as_ref() else {
+                continue;
+            };
+            let before = before.iter().filter(|test| test.function == function);
+            let mut before = before.map(|test| test.base);
+            let same = before.find(|base| self.is_one_pointer(body, *base, rest[0].base, DEEPEST));
             rest[0].base = same.unwrap_or(rest[0].base);
         }
     }
 
-    /// Whether two pointers of the loop are the same.
-    fn is_one_pointer(&self, one: Value, other: Value, depth: u32) -> bool {
+    /// Whether two pointers of a function are the same, as far as the loop goes.
+    fn is_one_pointer(&self, body: &Body, one: Value, other: Value, depth: u32) -> bool {
         if one == other {
             return true;
         }
         let loaded = |value: Value| match value.operand() {
-            Operand::Instruction(number) => match self.body.instructions[number].operation {
-                Operation::Load { address, .. } => {
-                    Some(test::base(self.program, self.body, address))
-                }
+            Operand::Instruction(number) => match body.instructions[number].operation {
+                Operation::Load { address, .. } => Some(test::base(self.program, body, address)),
                 _ => None,
             },
             _ => None,
         };
         match (loaded(one), loaded(other), depth.checked_sub(1)) {
             (Some((one, here)), Some((other, there)), Some(depth)) => {
-                here == there && self.is_one_pointer(one, other, depth)
+                here == there && self.is_one_pointer(body, one, other, depth)
             }
             _ => false,
         }

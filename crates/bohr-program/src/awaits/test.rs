@@ -1,5 +1,6 @@
 //! A branch that goes by what one load read.
 
+use super::predicate::{Predicates, given};
 use crate::address::Step;
 use crate::constant::{ConstantExpression, ConstantValue};
 use crate::function::Body;
@@ -19,7 +20,10 @@ pub struct AwaitTest {
     pub site: SiteNumber,
     /// Bytes that it reads.
     pub size: u32,
-    function: FunctionNumber,
+    /// Where that is.
+    pub(super) function: FunctionNumber,
+    /// Whose branch goes by it.
+    asked: FunctionNumber,
     /// Where it reads: so many bytes from what this points to.
     pub(super) base: Value,
     offset: i64,
@@ -29,16 +33,23 @@ pub struct AwaitTest {
     stays: [bool; 2],
 }
 
-impl AwaitTest {
+/// The function whose tests are looked for.
+pub(super) struct At<'a> {
+    pub program: &'a Program,
+    pub predicates: &'a Predicates,
+    pub function: FunctionNumber,
+}
+
+impl At<'_> {
     /// The test at the end of a block, of which `stays` tells which ways lead out.
     /// `None` if it is not understood.
-    pub(super) fn of(
-        program: &Program,
-        function: FunctionNumber,
-        body: &Body,
+    pub fn test(
+        &self,
         block: BlockNumber,
         stays: &dyn Fn(BlockNumber) -> bool,
     ) -> Option<AwaitTest> {
+        let program = self.program;
+        let body = program.functions[self.function].body.as_ref()?;
         let Operation::ConditionalBranch {
             condition,
             then,
@@ -47,9 +58,10 @@ impl AwaitTest {
         else {
             return None;
         };
-        let [load] = loads(body, condition, DEEPEST)?[..] else {
+        let [(function, load)] = self.loads(self.function, condition, DEEPEST)?[..] else {
             return None;
         };
+        let body = program.functions[function].body.as_ref()?;
         let site = program.site_at(function, load)?;
         let bits = number(program, body.instructions[load].result)?.bits();
         let Operation::Load { address, .. } = body.instructions[load].operation else {
@@ -60,6 +72,7 @@ impl AwaitTest {
             site,
             size: bits.div_ceil(8),
             function,
+            asked: self.function,
             base,
             offset,
             condition: Some(condition),
@@ -68,6 +81,43 @@ impl AwaitTest {
         (bits <= u64::BITS).then_some(test)
     }
 
+    /// The loads that a value is computed from; `None` if it is computed of more than loads
+    /// and constants.
+    fn loads(
+        &self,
+        function: FunctionNumber,
+        value: Value,
+        depth: u32,
+    ) -> Option<Vec<(FunctionNumber, InstructionNumber)>> {
+        let depth = depth.checked_sub(1)?;
+        let body = self.program.functions[function].body.as_ref()?;
+        let operands = match value.operand() {
+            Operand::Constant(_) => return Some(Vec::new()),
+            Operand::Argument(_) => return None,
+            Operand::Instruction(number) => match body.instructions[number].operation {
+                Operation::Load { .. } => return Some(vec![(function, number)]),
+                Operation::Binary { left, right, .. }
+                | Operation::CompareIntegers { left, right, .. } => vec![left, right],
+                Operation::Cast { operand, .. } | Operation::Freeze { operand } => vec![operand],
+                Operation::Call { .. } | Operation::Invoke { .. } => {
+                    let (asked, value) = given(self.program, body, number)?;
+                    self.predicates.asked_by(asked)?;
+                    return self.loads(asked, value, depth);
+                }
+                _ => return None,
+            },
+        };
+        let mut found = Vec::new();
+        for operand in operands {
+            found.extend(self.loads(function, operand, depth)?);
+        }
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
+    }
+}
+
+impl AwaitTest {
     /// The load of a pointer by which tests come to their variables: whoever exchanges it
     /// may let a thread go on that finds another variable behind it.
     pub(super) fn of_pointer(program: &Program, site: SiteNumber) -> Option<AwaitTest> {
@@ -83,6 +133,7 @@ impl AwaitTest {
             site,
             size,
             function,
+            asked: function,
             base,
             offset,
             condition: None,
@@ -112,40 +163,13 @@ impl AwaitTest {
     /// Whether a thread that reads this goes on. `None` if that cannot be computed.
     #[must_use]
     pub fn opens(&self, program: &Program, read: u64) -> Option<bool> {
-        let body = program.functions[self.function].body.as_ref()?;
         let evaluation = Evaluation {
             program,
-            body,
-            function: self.function,
             read: read.into(),
         };
-        let holds = evaluation.value(self.condition?)? & 1 == 1;
+        let holds = evaluation.value(self.asked, self.condition?)? & 1 == 1;
         Some(!self.stays[usize::from(holds)])
     }
-}
-
-/// The loads that a value is computed from; `None` if it is computed of more than loads
-/// and constants.
-fn loads(body: &Body, value: Value, depth: u32) -> Option<Vec<InstructionNumber>> {
-    let depth = depth.checked_sub(1)?;
-    let operands = match value.operand() {
-        Operand::Constant(_) => return Some(Vec::new()),
-        Operand::Argument(_) => return None,
-        Operand::Instruction(number) => match body.instructions[number].operation {
-            Operation::Load { .. } => return Some(vec![number]),
-            Operation::Binary { left, right, .. }
-            | Operation::CompareIntegers { left, right, .. } => vec![left, right],
-            Operation::Cast { operand, .. } | Operation::Freeze { operand } => vec![operand],
-            _ => return None,
-        },
-    };
-    let mut found = Vec::new();
-    for operand in operands {
-        found.extend(loads(body, operand, depth)?);
-    }
-    found.sort_unstable();
-    found.dedup();
-    Some(found)
 }
 
 /// What an address points into, and how far.
@@ -210,22 +234,19 @@ fn number(program: &Program, of: TypeNumber) -> Option<Number> {
     }
 }
 
-/// A condition after a load that read this.
+/// Conditions after a load that read this.
 struct Evaluation<'a> {
     program: &'a Program,
-    body: &'a Body,
-    function: FunctionNumber,
     read: u128,
 }
 
 impl Evaluation<'_> {
-    fn number(&self, value: Value) -> Option<Number> {
-        number(self.program, self.program.type_of(self.function, value))
-    }
-
-    fn value(&self, value: Value) -> Option<u128> {
-        let of = self.number(value)?;
-        let instruction = match value.operand() {
+    /// What a value of a function is.
+    fn value(&self, function: FunctionNumber, value: Value) -> Option<u128> {
+        let number = |value| number(self.program, self.program.type_of(function, value));
+        let of = number(value)?;
+        let body = self.program.functions[function].body.as_ref()?;
+        let (position, instruction) = match value.operand() {
             Operand::Constant(constant) => {
                 return match self.program.constants[constant].value {
                     ConstantValue::Integer(value) => Some(value.into()),
@@ -234,39 +255,38 @@ impl Evaluation<'_> {
                 };
             }
             Operand::Argument(_) => return None,
-            Operand::Instruction(number) => &self.body.instructions[number],
+            Operand::Instruction(position) => (position, &body.instructions[position]),
         };
+        let value = |value| self.value(function, value);
         match instruction.operation {
             Operation::Load { .. } => Some(match of.bits() {
                 bits @ ..u128::BITS => self.read & ((1 << bits) - 1),
                 _ => self.read,
             }),
-            Operation::Freeze { operand } => self.value(operand),
+            Operation::Freeze { operand } => value(operand),
             Operation::Binary {
                 operator,
                 left,
                 right,
                 ..
-            } => {
-                let (left, right) = (self.value(left)?, self.value(right)?);
-                arithmetic::binary(operator, of, left, right).ok()
-            }
+            } => arithmetic::binary(operator, of, value(left)?, value(right)?).ok(),
             Operation::CompareIntegers {
                 predicate,
                 left,
                 right,
                 ..
             } => {
-                let bits = self.number(left)?.bits();
-                let (left, right) = (self.value(left)?, self.value(right)?);
-                let holds = arithmetic::compare_integers(predicate, bits, left, right);
+                let bits = number(left)?.bits();
+                let holds =
+                    arithmetic::compare_integers(predicate, bits, value(left)?, value(right)?);
                 Some(holds.into())
             }
             Operation::Cast {
                 operator, operand, ..
-            } => {
-                let from = self.number(operand)?;
-                arithmetic::cast(operator, from, of, self.value(operand)?).ok()
+            } => arithmetic::cast(operator, number(operand)?, of, value(operand)?).ok(),
+            Operation::Call { .. } | Operation::Invoke { .. } => {
+                let (asked, given) = given(self.program, body, position)?;
+                self.value(asked, given)
             }
             _ => None,
         }
