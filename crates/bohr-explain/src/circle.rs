@@ -4,13 +4,16 @@
 //! and futexes, as Rust's are, it does not; but whoever sleeps on such a word was
 //! told by the word that somebody has it, and the last to change the word without
 //! sleeping on it is who took it, unless it woke others afterwards: then it gave
-//! the lock back, or it was no lock. Whose permit of a semaphore somebody waits for
+//! the lock back, or it was no lock, and unless it only told others with that change
+//! what it had done (release). A thread may also sleep on a word that nobody changes, and
+//! is woken by way of it: it waits for the word that it looked at last before (the state
+//! of a lock whose writers sleep elsewhere). Whose permit of a semaphore somebody waits for
 //! the events tell, as long as permits are given back by those who took them. A notification that does not come looks
 //! alike, so nothing is said unless the circle closes.
 
 use crate::moment::Moment;
 use bohr_event::control::{Recorded, Step, ThreadState};
-use bohr_event::{EventKind, Operation, ThreadIndex};
+use bohr_event::{EventKind, MemoryOrder, Operation, ThreadIndex};
 use serde::Serialize;
 
 /// A thread of a circle.
@@ -27,34 +30,73 @@ pub struct Link {
 /// the next, the last one for the first.
 #[must_use]
 pub fn circle(run: &Recorded, states: &[ThreadState]) -> Vec<Link> {
-    let state = |thread| states.iter().find(|state| state.thread == thread);
     for start in states {
-        let mut round = vec![start];
-        while let Some(next) = holder(run, states, round[round.len() - 1]).and_then(state) {
-            if next.thread == start.thread {
-                return links(run, &round);
-            }
-            if round.iter().any(|seen| seen.thread == next.thread) {
+        let mut round: Vec<Waiter<'_>> = Vec::new();
+        let mut next = Some(start);
+        while let Some(state) = next.take() {
+            if round.iter().any(|seen| seen.state.thread == state.thread) {
                 break;
             }
-            round.push(next);
+            let Some((holder, wanted)) = holder(run, states, state) else {
+                break;
+            };
+            round.push(Waiter { state, wanted });
+            if holder == start.thread {
+                return links(run, &round);
+            }
+            next = states.iter().find(|state| state.thread == holder);
         }
     }
     Vec::new()
 }
 
-/// Who has what a thread waits for.
-fn holder(run: &Recorded, states: &[ThreadState], state: &ThreadState) -> Option<ThreadIndex> {
+/// A thread that waits for somebody, and what that one has.
+struct Waiter<'a> {
+    state: &'a ThreadState,
+    wanted: u64,
+}
+
+/// Who has what a thread waits for, and what that is.
+fn holder(
+    run: &Recorded,
+    states: &[ThreadState],
+    state: &ThreadState,
+) -> Option<(ThreadIndex, u64)> {
     if state.enabled {
         return None;
     }
     let waits = &state.operation;
-    state.holder.or_else(|| match waits.kind {
+    if let Some(known) = state.holder {
+        return Some((known, waits.object));
+    }
+    let holder = match waits.kind {
         EventKind::Acquire | EventKind::AcquireShared => holds(run, waits.object, state.thread),
         EventKind::Receive if waits.is_permit() => has_permit(run, waits.object, state.thread),
-        EventKind::Wait => last_changer(run, states, waits),
+        EventKind::Wait => {
+            let other = || looked_at(run, state);
+            let words = std::iter::once(waits.object).chain(std::iter::once_with(other).flatten());
+            return words.into_iter().find_map(|word| {
+                let holder = last_changer(run, states, word)?;
+                Some((holder, word))
+            });
+        }
         _ => None,
-    })
+    };
+    Some((holder?, waits.object))
+}
+
+/// Reads between the one of a lock's state and the sleep.
+const MOST_READS: usize = 8;
+
+/// The word that a thread looked at last before it began to sleep on another one, if it
+/// has changed nothing since.
+fn looked_at(run: &Recorded, state: &ThreadState) -> Option<u64> {
+    let own = { run.steps.iter().rev() }.filter(|step| step.thread == state.thread);
+    let reads = own
+        .take(MOST_READS)
+        .take_while(|step| step.operation.kind == EventKind::Read);
+    let mut reads = reads.map(|step| step.operation.object);
+    reads.find(|word| *word != state.operation.object)
 }
 
 /// Somebody who has taken a lock and not given it back, perhaps for reading.
@@ -98,25 +140,27 @@ fn has_permit(run: &Recorded, semaphore: u64, waiter: ThreadIndex) -> Option<Thr
 }
 
 /// The last to change a word on which threads sleep, except for these.
-fn last_changer(run: &Recorded, states: &[ThreadState], waits: &Operation) -> Option<ThreadIndex> {
-    let sleeps = |thread: ThreadIndex| {
-        states.iter().any(|state| {
-            state.thread == thread
-                && !state.enabled
-                && state.operation.kind == EventKind::Wait
-                && state.operation.object == waits.object
-        })
-    };
+fn last_changer(run: &Recorded, states: &[ThreadState], word: u64) -> Option<ThreadIndex> {
+    let waits = |state: &&ThreadState| !state.enabled && state.operation.kind == EventKind::Wait;
+    let waiting = states.iter().filter(waits);
+    let sleeping = waiting
+        .filter(|state| state.operation.object == word || looked_at(run, state) == Some(word));
+    let mut others: Vec<ThreadIndex> = sleeping.map(|state| state.thread).collect();
     let mut woke = Vec::new();
     for step in run.steps.iter().rev() {
         let operation = &step.operation;
         let wakes = matches!(operation.kind, EventKind::Signal | EventKind::Broadcast);
-        if wakes && operation.object == waits.object {
+        if wakes && operation.object == word {
             woke.push(step.thread);
         }
-        let takes = operation.kind == EventKind::Update && changes_word(operation, waits.object);
-        if takes && !sleeps(step.thread) {
-            return (!woke.contains(&step.thread)).then_some(step.thread);
+        let takes = operation.kind == EventKind::Update && changes_word(operation, word);
+        if !takes || others.contains(&step.thread) {
+            continue;
+        }
+        match operation.order {
+            // It gave back what it had, perhaps one of several readers.
+            MemoryOrder::Release => others.push(step.thread),
+            _ => return (!woke.contains(&step.thread)).then_some(step.thread),
         }
     }
     None
@@ -127,15 +171,16 @@ fn changes_word(operation: &Operation, word: u64) -> bool {
     operation.kind.writes() && (operation.object..end).contains(&word)
 }
 
-fn links(run: &Recorded, round: &[&ThreadState]) -> Vec<Link> {
-    let before = |position: usize| round[(position + round.len() - 1) % round.len()];
+fn links(run: &Recorded, round: &[Waiter<'_>]) -> Vec<Link> {
+    let before = |position: usize| &round[(position + round.len() - 1) % round.len()];
     let links = round.iter().enumerate();
     links
-        .filter_map(|(position, state)| {
-            let wanted = before(position).operation.object;
+        .filter_map(|(position, waiter)| {
+            let mut waits = Moment::waiting(run, waiter.state)?;
+            waits.operation.object = waiter.wanted;
             Some(Link {
-                holds: taken(run, state.thread, wanted),
-                waits: Moment::waiting(run, state)?,
+                holds: taken(run, waiter.state.thread, before(position).wanted),
+                waits,
             })
         })
         .collect()

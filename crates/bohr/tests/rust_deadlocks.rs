@@ -66,3 +66,64 @@ fn a_hunt_tells_which_locks_and_who_has_them() {
         }
     }
 }
+
+const SETTINGS: &str = r#"
+use std::sync::RwLock;
+
+static CONFIG: RwLock<i64> = RwLock::new(1);
+static CACHE: RwLock<i64> = RwLock::new(2);
+
+fn refresh() {
+    let config = CONFIG.read().unwrap(); // marker: refresh-first
+    *CACHE.write().unwrap() = *config; // marker: refresh-second
+}
+
+fn apply() {
+    let cache = CACHE.read().unwrap(); // marker: apply-first
+    *CONFIG.write().unwrap() = *cache; // marker: apply-second
+}
+
+fn main() {
+    let one = std::thread::spawn(refresh);
+    let two = std::thread::spawn(apply);
+    one.join().unwrap();
+    two.join().unwrap();
+}
+"#;
+
+/// Writers sleep on another word of the lock than the one that tells who has it.
+#[test]
+fn writers_that_wait_for_each_others_readers_are_a_circle() {
+    let folder = Folder::empty();
+    folder.build_rust("settings", SETTINGS);
+    let build = ["cargo", "build", "--offline", "--quiet"];
+    folder.bohr(&build).expect(0);
+    let line = |marker: &str| {
+        let number = SETTINGS.lines().position(|line| line.contains(marker));
+        format!("src/main.rs:{}", number.expect("a line") + 1)
+    };
+    for level in ["debug", "release"] {
+        let program = format!("target/{level}/settings");
+        let words = ["hunt", "--json", "-o", "settings.bohr", "--", &program];
+        let told = folder.bohr(&words).expect(1).json();
+        assert_eq!(told["kind"], "deadlock", "{level}: {told}");
+        let told = folder.bohr(&["explain", "settings.bohr", "--json"]);
+        let told = told.expect(0).json();
+        let [finding] = &told["findings"].as_array().expect("findings")[..] else {
+            panic!("{level}: one finding: {told}")
+        };
+        assert_eq!(finding["kind"], "deadlock", "{level}: {told}");
+        let sentence = finding["sentence"].as_str().expect("a sentence");
+        for marker in [
+            "refresh-first",
+            "refresh-second",
+            "apply-first",
+            "apply-second",
+        ] {
+            assert!(sentence.contains(&line(marker)), "{level}: {sentence}");
+        }
+        for lock in ["CONFIG", "CACHE"] {
+            assert!(sentence.contains(lock), "{level}: {sentence}");
+        }
+    }
+}

@@ -44,6 +44,31 @@ fn words_that_threads_sleep_on_are_locks_if_the_circle_closes() {
     assert_eq!(told(&run, &states), [(Some(0), 0x20), (Some(1), 0x10)]);
 }
 
+/// Writers sleep on a word of their own, behind the one that tells them who is there.
+#[test]
+fn who_sleeps_elsewhere_waits_for_what_it_looked_at_last() {
+    let mut run = recorded(&[
+        (3, Update, 0x20, 4), // reads there, too
+        (1, Update, 0x10, 4), // takes the first
+        (2, Update, 0x20, 4), // takes the second
+        (3, Update, 0x20, 4), // gives it back
+        (2, Update, 0x10, 4), // marks the first as waited for
+        (2, Read, 0x14, 4),
+        (2, Read, 0x10, 4),
+        (2, Read, 0x14, 4),
+        (1, Update, 0x20, 4), // marks the second as waited for
+        (1, Read, 0x24, 4),
+        (1, Read, 0x20, 4),
+        (1, Read, 0x24, 4),
+    ]);
+    run.steps[3].operation.order = MemoryOrder::Release;
+    let states = [waiting(1, Wait, 0x24, None), waiting(2, Wait, 0x14, None)];
+    assert_eq!(told(&run, &states), [(Some(1), 0x20), (Some(2), 0x10)]);
+    // What a thread changed before it went to sleep, it did not look at to sleep.
+    run.steps[11].operation.kind = Update;
+    assert_eq!(told(&run, &states), []);
+}
+
 #[test]
 fn readers_hold_too_and_what_was_given_back_is_free() {
     let run = recorded(&[
