@@ -9,12 +9,14 @@
 //! well, as they are in CHESS. A combination weighs as much as the best ranked accesses
 //! to critical variables in its blocks.
 //!
-//! Deviations: pairs are made of the first [`PAIRED`] candidates of each kind only, and
-//! weigh twice; what threads will access is taken from the good run, from the moment of
+//! Deviations: combinations are made of the best candidates only, as many as give no more
+//! than [`MOST_TOGETHER`] of one size, and each preemption that joins makes them weigh
+//! twice as much; what threads will access is taken from the good run, from the moment of
 //! the candidate on, and whoever could do nothing at that moment is not called, unless
 //! it was preempted before and has its work still before it.
 
 mod candidates;
+mod combinations;
 mod critical;
 mod future;
 
@@ -24,14 +26,16 @@ use bohr_event::ThreadPath;
 use bohr_event::control::Step;
 use bohr_schedule::{Plan, Precedence, Preemption, Rule};
 use candidates::{Candidate, Choice, annotate};
+use combinations::{combinations, largest_count};
 use future::Future;
 
-/// Candidates, the best first, of which pairs are made: so many at which somebody else
-/// can go on, and so many at which nobody can but whoever was preempted before.
-pub const PAIRED: usize = 200;
-/// How many times as much as the sum of its candidates a pair weighs: most failures
-/// take one preemption, and there are very many pairs.
-const PAIR: u64 = 2;
+/// Combinations of as many preemptions whose candidates are looked at. Half of those are
+/// such at which somebody else can go on, half such at which nobody can but whoever was
+/// preempted before.
+pub const MOST_TOGETHER: usize = 80_000;
+/// How many times as much as the sum of its candidates a combination weighs for every
+/// preemption that joins the first: most failures take one, and there are very many pairs.
+const JOINED: u64 = 2;
 /// Plans that are made at most.
 const MOST_PLANS: usize = 200_000;
 
@@ -58,7 +62,7 @@ pub struct Try {
 /// What is tried, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Most preemptions of a run: one or two.
+    /// Most preemptions of a run.
     pub preemptions: u32,
     /// Whether accesses to memory are points as well.
     pub accesses: bool,
@@ -104,17 +108,18 @@ impl Search {
             } else {
                 &mut open
             };
-            if kept.len() < PAIRED {
-                kept.push((candidate, choices));
-            }
+            kept.push((candidate, choices));
         }
-        if self.preemptions > 1 {
-            for (position, one) in open.iter().enumerate() {
-                for other in open[position + 1..].iter().chain(&closed) {
-                    let sum = one.0.weight.saturating_add(other.0.weight);
-                    let points = future.pairs(one, other).into_iter();
-                    tries.extend(points.map(|points| (PAIR.saturating_mul(sum), points)));
-                }
+        for size in 2..=self.preemptions as usize {
+            let each = largest_count(size, MOST_TOGETHER) / 2;
+            let (open, closed) = (first(&open, each), first(&closed, each));
+            let all: Vec<_> = open.iter().chain(closed).collect();
+            let together = combinations(all.len(), size);
+            for chosen in together.take_while(|chosen| chosen[0] < open.len()) {
+                let chosen: Vec<_> = chosen.into_iter().map(|position| all[position]).collect();
+                let weight = together_weigh(&chosen);
+                let points = future.together(chosen).into_iter();
+                tries.extend(points.map(|points| (weight, points)));
             }
         }
         // Fewer preemptions first where the weights are equal; the order is stable.
@@ -138,32 +143,41 @@ impl Search {
     #[must_use]
     pub fn unguided(&self, passing: Passing<'_>) -> Vec<Try> {
         let candidates = self.candidates(passing);
-        let choices = |candidate: &Candidate| candidate.to_anybody(passing);
-        let singles = candidates.iter().flat_map(choices).map(|one| vec![one]);
-        let pairs = (0..candidates.len()).flat_map(|position| {
-            let firsts = choices(&candidates[position]);
-            let seconds = candidates[position + 1..].iter().map(choices);
-            seconds.flat_map(move |seconds| pairs(&firsts, &seconds).collect::<Vec<_>>())
+        let sizes = 1..=self.preemptions as usize;
+        let chosen = sizes.flat_map(|size| combinations(candidates.len(), size));
+        let all = chosen.flat_map(|chosen| {
+            let anybody = chosen
+                .into_iter()
+                .map(|one| candidates[one].to_anybody(passing));
+            each_with_each(anybody)
         });
-        let pairs = pairs.take(match self.preemptions {
-            1 => 0,
-            _ => MOST_PLANS,
-        });
-        let all = singles.chain(pairs).take(MOST_PLANS);
+        let all = all.take(MOST_PLANS);
         all.map(|choices| self.attempt(choices)).collect()
     }
 }
 
-/// Each of these with each of those.
-fn pairs<'a>(
-    firsts: &'a [Choice],
-    seconds: &'a [Choice],
-) -> impl Iterator<Item = Vec<Choice>> + 'a {
-    let with = |first: &'a Choice| {
-        let seconds = seconds.iter();
-        seconds.map(move |second| vec![first.clone(), second.clone()])
-    };
-    firsts.iter().flat_map(with)
+/// The first of these, so many or all.
+fn first<T>(all: &[T], most: usize) -> &[T] {
+    &all[..most.min(all.len())]
+}
+
+fn together_weigh(chosen: &[&(&Candidate, Vec<Choice>)]) -> u64 {
+    let weights = chosen.iter().map(|(candidate, _)| candidate.weight);
+    let sum = weights.fold(0, u64::saturating_add);
+    let joined = chosen.iter().skip(1);
+    joined.fold(sum, |weight, _| weight.saturating_mul(JOINED))
+}
+
+/// One of each of these lists, in all ways.
+fn each_with_each(lists: impl Iterator<Item = Vec<Choice>>) -> Vec<Vec<Choice>> {
+    lists.fold(vec![Vec::new()], |begun, list| {
+        let with = |begun: Vec<Choice>| {
+            let list = list.iter().cloned();
+            let longer = list.map(move |one| [begun.clone(), vec![one]].concat());
+            longer.collect::<Vec<_>>()
+        };
+        begun.into_iter().flat_map(with).collect()
+    })
 }
 
 #[cfg(test)]
@@ -377,5 +391,41 @@ mod tests {
         assert!(there_and_back.is_some(), "{plans:?}");
         // Alone, the second one would lead nowhere.
         assert!(plans.iter().all(|plan| points(plan)[0].0 == "0:1"));
+    }
+
+    /// Who gave way first may only go on when two others have been called away.
+    #[test]
+    fn three_preemptions_lead_around() {
+        use EventKind::*;
+        let body = |thread: u32| {
+            [
+                step(thread, Start, 0),
+                step(thread, Write, 100),
+                step(thread, Acquire, 7),
+                step(thread, Write, 100),
+                step(thread, Release, 7),
+            ]
+        };
+        let forks = [1, 2, 3].map(|child| step(0, Fork, ThreadIndex(child).object()));
+        let steps = [&forks[..], &body(1), &body(2), &body(3)].concat();
+        let children = [1, 2, 3].map(|child| ThreadPath::MAIN.child(child));
+        let threads: Vec<ThreadPath> = [ThreadPath::MAIN].into_iter().chain(children).collect();
+        let passing = whole(&steps, &threads);
+        let places = Places::new(&[X]);
+        let ranked = passing.by_time(&places);
+        let ways = |preemptions: u32| -> Vec<Vec<(String, String)>> {
+            let plans = with_preemptions(preemptions).guided(passing, &places, &ranked);
+            let ways = plans.iter().map(|plan| {
+                let points = points(plan).into_iter();
+                points.map(|(from, _, _, to)| (from, to)).collect()
+            });
+            ways.collect()
+        };
+        let around = [("0:1", "0:2"), ("0:2", "0:3"), ("0:3", "0:1")];
+        let around = around.map(|(from, to)| (from.to_string(), to.to_string()));
+        assert!(ways(3).contains(&around.to_vec()), "{:?}", ways(3));
+        // With fewer, the same is tried in the same order.
+        let fewer = ways(3).into_iter().filter(|way| way.len() < 3);
+        assert_eq!(fewer.collect::<Vec<_>>(), ways(2));
     }
 }

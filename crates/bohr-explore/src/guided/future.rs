@@ -138,29 +138,34 @@ impl<'r> Future<'r> {
         }
     }
 
-    /// Both preemptions, with each of those to whom each can lead. Behind the first of
+    /// All these preemptions, with each of those to whom each can lead. Behind one of
     /// them in the run, whoever gave way is where it was then, so whoever goes on
     /// instead can give way to it in turn.
-    pub fn pairs(
-        &self,
-        one: &(&Candidate, Vec<Choice>),
-        other: &(&Candidate, Vec<Choice>),
-    ) -> Vec<Vec<Choice>> {
-        let (first, second) = match one.0.event <= other.0.event {
-            true => (one, other),
-            false => (other, one),
-        };
-        let back = self.back(first.0, second.0);
-        let called = self.passing.threads.get(second.0.thread.position());
-        let mut pairs = Vec::new();
-        for before in &first.1 {
-            let back = back
+    pub fn together(&self, mut chosen: Vec<&(&Candidate, Vec<Choice>)>) -> Vec<Vec<Choice>> {
+        chosen.sort_by_key(|(candidate, _)| candidate.event);
+        let mut all: Vec<Vec<Choice>> = vec![Vec::new()];
+        for (number, (candidate, choices)) in chosen.iter().enumerate() {
+            let own = self.passing.threads.get(candidate.thread.position());
+            let before = &chosen[..number];
+            let back = before
                 .iter()
-                .filter(|back| !second.1.contains(back) && Some(&before.preemption.to) == called);
-            let seconds = back.chain(&second.1);
-            pairs.extend(seconds.map(|after| vec![before.clone(), after.clone()]));
+                .map(|(before, _)| self.back(before, candidate));
+            let back: Vec<Option<Choice>> = back.collect();
+            let longer = |begun: Vec<Choice>| {
+                let was_called = begun
+                    .last()
+                    .is_some_and(|last| Some(&last.preemption.to) == own);
+                let back = back.iter().flatten().filter(|_| was_called);
+                let back = back.filter(|back| !choices.contains(back));
+                let next: Vec<Choice> = back.chain(choices).cloned().collect();
+                let longer = next
+                    .into_iter()
+                    .map(move |one| [begun.clone(), vec![one]].concat());
+                longer.collect::<Vec<_>>()
+            };
+            all = all.into_iter().flat_map(longer).collect();
         }
-        pairs
+        all
     }
 
     /// Giving way at the second to whoever gave way at the first, if that will access
