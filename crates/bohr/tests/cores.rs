@@ -138,6 +138,31 @@ fn what_differs_from_a_good_run() {
     assert!(text.contains(" values compared, 0 differ"), "{text}");
 }
 
+/// One of the two cores has a variable of that name that the other one has not. What is
+/// inside a lock is nobody's variable.
+#[test]
+fn variables_of_inlined_functions_are_not_taken_for_others() {
+    let folder = Folder::with("orders", &["-O0"]);
+    crash(&folder, "");
+    std::fs::rename(folder.path("left.core"), folder.path("good.core")).expect("a core");
+    crash(&folder, "fails");
+    let words = ["core", "left.core", "--against", "good.core", "--json"];
+    let told = folder.bohr(&words).expect(0).json();
+    let differences = told["differences"].as_array().expect("a list").iter();
+    let paths = differences.filter_map(|one| one["path"].as_str());
+    let mut paths: Vec<&str> = paths.collect();
+    paths.sort_unstable();
+    let expected = [
+        "handle::fails",
+        "handle::item->number",
+        "main::count",
+        "main::line.amount",
+        "main::order.line->amount",
+        "main::order.number",
+    ];
+    assert_eq!(paths, expected, "{told}");
+}
+
 #[test]
 fn what_is_no_core() {
     let folder = Folder::with("lost_update", &[]);

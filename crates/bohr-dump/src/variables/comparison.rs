@@ -9,7 +9,7 @@
 //! was compared with the same other object is not compared again under another path.)
 
 use super::{
-    Information, Value, distances,
+    Call, Information, Value, distances,
     globals::Global,
     scopes::Held,
     types::{Member, Shape, TypeId},
@@ -200,28 +200,28 @@ impl<'v, 'd> Comparer<'v, 'd> {
         for height in 1..=outermost {
             let own = &left.frames[left.frames.len() - height..];
             let others = &right.frames[right.frames.len() - height..];
-            let name = |side: &Side<'_, '_>, frames: &[Frame]| {
-                let calls = side.information.calls(frames.first()?);
-                calls.last()?.function.clone()
+            let calls = |side: &Side<'_, '_>, frames: &[Frame]| {
+                let calls = frames.first().map(|frame| side.information.calls(frame));
+                calls.unwrap_or_default()
             };
-            let function = name(&left, own);
-            if function != name(&right, others) {
+            let (own_calls, other_calls) = (calls(&left, own), calls(&right, others));
+            if function(&own_calls, 0) != function(&other_calls, 0) {
                 // From here on they have called others.
                 return;
             }
             let others = right.information.held(others, right.memory);
             for held in left.information.held(own, left.memory) {
-                let kind = |side: &Side<'_, '_>, held: &Held| {
-                    let kind = side.information.resolve(held.kind);
-                    kind.map(|kind| kind.name)
+                // Functions inlined into one have variables of one name, `this` above all.
+                let own_function = function(&own_calls, held.inlined);
+                let own_kind = left.information.spelled(held.kind);
+                let same = |other: &&Held| {
+                    other.name == held.name
+                        && function(&other_calls, other.inlined) == own_function
+                        && right.information.spelled(other.kind) == own_kind
                 };
-                let own_kind = kind(&left, &held);
-                let same =
-                    |other: &&Held| other.name == held.name && kind(&right, other) == own_kind;
                 let other = others.iter().find(same).map(|other| &other.bytes);
                 if let (Ok(one), Some(Ok(other))) = (&held.bytes, other) {
-                    let function = function.as_deref().unwrap_or("?");
-                    let path = format!("{function}::{}", held.name);
+                    let path = format!("{}::{}", own_function.unwrap_or("?"), held.name);
                     let content = Content {
                         bytes: [one, other],
                         addresses: None,
@@ -411,8 +411,10 @@ impl<'v, 'd> Comparer<'v, 'd> {
         if here != state(other, self.right.memory) {
             return self.differ(id, content, path);
         }
-        let target = target.filter(|_| here == Points::Somewhere);
-        let Some(kind) = target.and_then(|target| self.left.information.resolve(target)) else {
+        let Some(target) = target.filter(|_| here == Points::Somewhere) else {
+            return;
+        };
+        let Some(kind) = self.left.information.resolve(target) else {
             return;
         };
         match kind.shape {
@@ -431,7 +433,8 @@ impl<'v, 'd> Comparer<'v, 'd> {
                 };
                 if is_new {
                     self.waiting.push_back(Pair {
-                        kind: kind.id,
+                        // Under its name: locks are told by that.
+                        kind: target,
                         addresses: [one, other],
                         path,
                         depth: depth + 1,
@@ -472,6 +475,12 @@ impl<'v, 'd> Comparer<'v, 'd> {
             shared: place.is_some(),
         });
     }
+}
+
+/// The function of a frame, or of those that were inlined into it the one at this depth.
+fn function(calls: &[Call], inlined: usize) -> Option<&str> {
+    let position = calls.len().checked_sub(1 + inlined)?;
+    calls[position].function.as_deref()
 }
 
 fn text<'a>(memory: &Memory<'a>, address: u64) -> &'a [u8] {

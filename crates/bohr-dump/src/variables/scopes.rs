@@ -22,6 +22,9 @@ pub struct Held {
     pub name: String,
     pub kind: TypeId,
     pub is_parameter: bool,
+    /// Of how many functions inlined into each other its function is the innermost; none
+    /// if it is that of the frame.
+    pub inlined: usize,
     pub bytes: Result<Vec<u8>, Unknown>,
 }
 
@@ -69,7 +72,7 @@ impl<'v, 'd> Scope<'v, 'd> {
         if let Ok(mut tree) = self.unit.entries_tree(Some(self.function.offset()))
             && let Ok(root) = tree.root()
         {
-            self.collect(root, base, 0, &mut found);
+            self.collect(root, base, [0, 0], &mut found);
         }
         found.reverse();
         found
@@ -163,12 +166,13 @@ impl<'v, 'd> Scope<'v, 'd> {
         })
     }
 
-    /// Outer blocks first.
+    /// Outer blocks first; how many blocks this one is in, and how many of them are
+    /// inlined functions.
     fn collect(
         &self,
         node: gimli::EntriesTreeNode<'_, '_, Bytes<'d>>,
         base: Option<u64>,
-        depth: usize,
+        [depth, inlined]: [usize; 2],
         found: &mut Vec<Held>,
     ) {
         let mut children = node.children();
@@ -177,27 +181,28 @@ impl<'v, 'd> Scope<'v, 'd> {
             let entry = child.entry();
             match entry.tag() {
                 gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable => {
-                    found.extend(self.variable(entry, base));
+                    found.extend(self.variable(entry, base, inlined));
                 }
                 gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine
                     if depth < DEEPEST && self.covers(entry) =>
                 {
-                    inner.push(entry.offset());
+                    let is_inlined = entry.tag() == gimli::DW_TAG_inlined_subroutine;
+                    inner.push((entry.offset(), inlined + usize::from(is_inlined)));
                 }
                 _ => {}
             }
         }
-        for offset in inner {
+        for (offset, inlined) in inner {
             let Ok(mut tree) = self.unit.entries_tree(Some(offset)) else {
                 continue;
             };
             if let Ok(root) = tree.root() {
-                self.collect(root, base, depth + 1, found);
+                self.collect(root, base, [depth + 1, inlined], found);
             }
         }
     }
 
-    fn variable(&self, entry: &Entry<'d>, base: Option<u64>) -> Option<Held> {
+    fn variable(&self, entry: &Entry<'d>, base: Option<u64>, inlined: usize) -> Option<Held> {
         // What was inlined says its name elsewhere.
         let origin = self
             .information
@@ -209,6 +214,7 @@ impl<'v, 'd> Scope<'v, 'd> {
         Some(Held {
             name,
             is_parameter: entry.tag() == gimli::DW_TAG_formal_parameter,
+            inlined,
             bytes: self.content(entry, kind, base),
             kind,
         })

@@ -113,6 +113,22 @@ impl<'d> Information<'d> {
         Some(text.to_string_lossy().into_owned())
     }
 
+    /// The name of a type with what it points to, as in `line**`: pointers have none.
+    pub(super) fn spelled(&self, mut id: TypeId) -> String {
+        let mut pointers = String::new();
+        for _ in 0..MOST_NAMES {
+            let Some(kind) = self.resolve(id) else {
+                break;
+            };
+            match kind.shape {
+                Shape::Pointer(Some(target)) => id = target,
+                _ => return kind.name + &pointers,
+            }
+            pointers.push('*');
+        }
+        pointers
+    }
+
     /// What a type is, behind all of its names.
     pub(super) fn resolve(&self, mut id: TypeId) -> Option<Type> {
         let mut name = None;
