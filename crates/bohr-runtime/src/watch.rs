@@ -18,13 +18,16 @@ struct Watching {
 static WATCHING: CarrierOnly<Watching> = CarrierOnly::new(Watching {
     wanted: RefCell::new(None),
     walk: RefCell::new(None),
-    watched: Cell::new(Watched {
-        arrival: None,
-        steps: 0,
-        last: None,
-        events: 0,
-    }),
+    watched: Cell::new(NOT_SEEN),
 });
+
+/// What is known of a thread that has not come by yet.
+const NOT_SEEN: Watched = Watched {
+    arrival: None,
+    steps: 0,
+    last: None,
+    events: 0,
+};
 
 /// What the processor held where the process has stopped. Read from outside.
 #[repr(transparent)]
@@ -40,6 +43,8 @@ pub static __bohr_held: Held = Held(UnsafeCell::new([0; 17]));
 pub fn begin(watch: Option<&Watch>) {
     *WATCHING.wanted.borrow_mut() = watch.cloned();
     *WATCHING.walk.borrow_mut() = watch.map(|_| Walk::default());
+    // An image may be of a run that had come to the end of its way.
+    WATCHING.watched.set(NOT_SEEN);
     let Some(watch) = watch else {
         return;
     };
