@@ -1,10 +1,15 @@
 //! `cargo xtask eval --only dump`: the dump paper's tables. Each exhibit that mirrors
 //! one of its bugs is lengthened by work that precedes the failure, built for
 //! production and run natively, with real threads, until it leaves a core; `bohr core`
-//! is to find a schedule that fails like it, guided in both ways and not at all.
+//! is to find a schedule that fails like it, guided in both ways and not at all. Beside
+//! them: how whole programs nest, what their production builds cost, and what reading a
+//! large core takes.
 
+mod asked;
 mod dependences;
 mod native;
+mod overhead;
+mod reading;
 mod tables;
 
 use super::measure::Measured;
@@ -13,6 +18,7 @@ use crate::museum::build_bohr;
 use crate::shell;
 use bohr_museum::{Exhibit, Papers};
 use dependences::Row;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,38 +32,78 @@ const LONGEST: &str = "60s";
 /// it has tried by then is a lower bound that has to mean something.
 const LONGEST_UNGUIDED: &str = "300s";
 
-/// Everything, of these exhibits, or of all that mirror a bug of the paper.
+/// What is measured of whole programs, beside the exhibits.
+const PARTS: [&str; 3] = ["dependences", "overhead", "reading"];
+
+/// What it came to.
+#[derive(Default, Serialize)]
+struct Programs {
+    dependences: Vec<Row>,
+    overheads: Vec<Row>,
+    reading: Option<Value>,
+}
+
+impl Programs {
+    /// The parts that are wanted, and why others that are wanted are not there.
+    fn measure(
+        bohr: &Path,
+        exhibits: &[Exhibit],
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> (Programs, Vec<String>) {
+        let mut programs = Programs::default();
+        let mut missing = Vec::new();
+        if is_wanted("dependences") {
+            let rows;
+            (programs.dependences, rows) = told_apart(dependences::of_programs(bohr, exhibits));
+            missing.extend(rows);
+        }
+        if is_wanted("overhead") {
+            let rows;
+            (programs.overheads, rows) = told_apart(overhead::of_programs(bohr));
+            missing.extend(rows);
+        }
+        if is_wanted("reading") {
+            match reading::measure(bohr) {
+                Ok(told) => programs.reading = Some(told),
+                Err(error) => missing.push(format!("reading: {error}")),
+            }
+        }
+        (programs, missing)
+    }
+}
+
+/// Everything, of these exhibits and parts, or of all that mirror a bug of the paper.
 pub fn evaluate(names: &[String]) -> Result<(), String> {
     let bohr = build_bohr()?;
     let papers = Papers::load().map_err(|error| error.to_string())?;
     let (exhibits, damaged) = super::whole_and_damaged()?;
-    // Whole programs are a matter of the whole evaluation.
-    let whole = match names {
-        [] => dependences::of_programs(&bohr, &exhibits),
-        _ => Vec::new(),
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    let mirrors = { exhibits.iter() }.filter(|exhibit| mirrored(exhibit).is_some());
+    let mirrors: Vec<&Exhibit> = mirrors.collect();
+    let is_known = |name: &&String| {
+        let mut mirrors = mirrors.iter();
+        PARTS.contains(&name.as_str()) || mirrors.any(|exhibit| exhibit.manifest.name == **name)
     };
-    let (whole, mut missing) = told_apart(whole);
-    let mirrors = exhibits.into_iter().filter(|exhibit| {
-        let name = &exhibit.manifest.name;
-        mirrored(exhibit).is_some() && (names.is_empty() || names.contains(name))
-    });
+    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+        let known = mirrors.iter().map(|exhibit| exhibit.manifest.name.as_str());
+        let known: Vec<&str> = PARTS.into_iter().chain(known).collect();
+        return Err(format!("nothing is called {unknown}: {}", known.join(", ")));
+    }
+    let (programs, mut missing) = Programs::measure(&bohr, &exhibits, is_wanted);
     let mut results = Vec::new();
-    for exhibit in mirrors {
-        let mut measured = Measured::of(&exhibit);
-        if let Err(error) = measure(&bohr, &exhibit, &mut measured) {
+    for exhibit in mirrors.iter().filter(|one| is_wanted(&one.manifest.name)) {
+        let mut measured = Measured::of(exhibit);
+        if let Err(error) = measure(&bohr, exhibit, &mut measured) {
             measured.errors.insert("dump".into(), error);
         }
         println!("{:16} {}", measured.name, tables::line(&measured));
         results.push(measured);
-        save(&papers, &results, &whole)?;
+        save(&papers, &results, &programs)?;
     }
-    println!("\n{}", save(&papers, &results, &whole)?);
-    missing.extend(
-        results
-            .iter()
-            .filter_map(|it| it.errors.get("dump"))
-            .cloned(),
-    );
+    println!("\n{}", save(&papers, &results, &programs)?);
+    let errors = results.iter().filter_map(|it| it.errors.get("dump"));
+    missing.extend(errors.cloned());
+    missing.extend(asked::table(&papers, &results, &programs).1);
     match missing.is_empty() {
         false => Err(missing.join("\n")),
         true => super::none_damaged(&damaged),
@@ -135,10 +181,10 @@ fn search(
     Ok(told)
 }
 
-fn save(papers: &Papers, results: &[Measured], whole: &[Row]) -> Result<String, String> {
+fn save(papers: &Papers, results: &[Measured], programs: &Programs) -> Result<String, String> {
     let folder: PathBuf = shell::root().join("eval/results");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let tables = tables::all(papers, results, whole)?;
+    let tables = tables::all(papers, results, programs)?;
     let origin = format!(
         "{}; again: `cargo xtask eval --only dump`",
         bohr_museum::machine_facts()
@@ -152,7 +198,7 @@ fn save(papers: &Papers, results: &[Measured], whole: &[Row]) -> Result<String, 
             "json",
             format!(
                 "{:#}\n",
-                json!({ "exhibits": results, "dependences": whole })
+                json!({ "exhibits": results, "programs": programs })
             ),
         ),
     ];

@@ -135,20 +135,13 @@ impl Lengthened {
     pub fn leave_core(&self) -> Result<Value, String> {
         for run in 1..=MOST_RUNS {
             let begun = Instant::now();
-            let script = format!(
-                "ulimit -c unlimited; rm -f core* {CORE}; timeout {LONGEST} ./program {}; \
-                 mv core* {CORE}",
-                self.words().join(" ")
-            );
-            let mut shell = Command::new("sh");
-            let shell = shell.args(["-c", &script]).current_dir(&self.folder);
-            shell.output().map_err(|error| error.to_string())?;
+            let left = run_to_core(&self.folder, &self.words())?;
             let seconds = begun.elapsed().as_secs_f64();
-            if let Ok(core) = fs::metadata(self.folder.join(CORE)) {
+            if let Some(bytes) = left {
                 return Ok(json!({
                     "runs": run,
                     "seconds": seconds,
-                    "bytes": core.len(),
+                    "bytes": bytes,
                     "threads": self.length.arguments[0],
                 }));
             }
@@ -171,4 +164,17 @@ impl Lengthened {
         let words: Vec<String> = words.map(|word| word.to_string()).collect();
         super::super::callgrind::instructions(program, &words)
     }
+}
+
+/// Runs the program of a folder once; tells the bytes of the core that it left there.
+pub fn run_to_core(folder: &Path, words: &[String]) -> Result<Option<u64>, String> {
+    let script = format!(
+        "ulimit -c unlimited; rm -f core* {CORE}; timeout {LONGEST} ./program {}; mv core* {CORE}",
+        words.join(" ")
+    );
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", &script]).current_dir(folder);
+    shell.output().map_err(|error| error.to_string())?;
+    let left = fs::metadata(folder.join(CORE));
+    Ok(left.ok().map(|core| core.len()))
 }

@@ -3,13 +3,22 @@
 use super::super::measure::Measured;
 use super::super::papers::{Column, compared, seconds, whole};
 use super::super::tables::Table;
+use super::asked::FEW_TRIES;
 use super::dependences::Row;
+use super::{Programs, asked};
 use bohr_museum::Papers;
 use serde_json::Value;
 
 /// What one measurement of an exhibit says.
-fn number(measured: &Measured, measurement: &str, field: &str) -> Option<f64> {
+pub fn number(measured: &Measured, measurement: &str, field: &str) -> Option<f64> {
     measured.dumped.get(measurement)?[field].as_f64()
+}
+
+/// What production builds cost, in percent of instructions, of exhibits and programs.
+pub fn overheads(results: &[Measured], programs: &Programs) -> Vec<f64> {
+    let exhibits = { results.iter() }.filter_map(|it| number(it, "length", "overhead"));
+    let programs = { programs.overheads.iter() }.filter_map(|(_, told)| told["overhead"].as_f64());
+    exhibits.chain(programs).collect()
 }
 
 fn found(measured: &Measured, field: &str) -> Option<f64> {
@@ -56,14 +65,19 @@ pub fn line(measured: &Measured) -> String {
 }
 
 /// All that there is something to say about.
-pub fn all(papers: &Papers, results: &[Measured], programs: &[Row]) -> Result<Vec<Table>, String> {
+pub fn all(
+    papers: &Papers,
+    results: &[Measured],
+    programs: &Programs,
+) -> Result<Vec<Table>, String> {
     Ok(vec![
-        dependences(papers, results, programs),
-        subjects(papers, results)?,
+        asked::table(papers, results, programs).0,
+        dependences(papers, results, &programs.dependences),
+        subjects(papers, results, programs)?,
         analysis(papers, results)?,
         search(papers, results)?,
         counted(papers, results)?,
-        costs(papers, results)?,
+        costs(papers, results, programs)?,
     ])
 }
 
@@ -107,7 +121,7 @@ fn dependences(papers: &Papers, results: &[Measured], programs: &[Row]) -> Table
     }
 }
 
-fn subjects(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+fn subjects(papers: &Papers, results: &[Measured], programs: &Programs) -> Result<Table, String> {
     let columns = [
         Column::new("class", "class", |_| None),
         Column::new("seconds", "time", |it| {
@@ -136,15 +150,18 @@ fn subjects(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
          instructions, over clang with the same flags."
             .into(),
     );
-    let overheads = results
-        .iter()
-        .filter_map(|it| number(it, "length", "overhead"));
-    let overheads: Vec<f64> = overheads.collect();
-    let mean = overheads.iter().sum::<f64>() / overheads.len().max(1) as f64;
-    let worst = overheads.iter().copied().fold(0.0, f64::max);
-    table.notes.push(format!(
-        "Overhead: {mean:.2} % in the mean, {worst:.2} % at worst."
-    ));
+    let programs = programs.overheads.iter().filter_map(|(name, told)| {
+        let (percent, count) = (told["overhead"].as_f64()?, told["instructions"].as_f64()?);
+        Some(format!(
+            "{name} {percent:.2} % of {:.0} million instructions",
+            count / 1e6
+        ))
+    });
+    let programs: Vec<String> = programs.collect();
+    if !programs.is_empty() {
+        let note = format!("The same of real programs: {}.", programs.join("; "));
+        table.notes.push(note);
+    }
     Ok(table)
 }
 
@@ -195,11 +212,13 @@ fn search(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     };
     let few = results.iter().filter(|it| {
         let told = it.dumped.get("temporal");
-        told.is_some_and(|told| told["reproduced"] == true && told["tries"].as_u64() <= Some(10))
+        told.is_some_and(|told| {
+            told["reproduced"] == true && told["tries"].as_u64() <= Some(FEW_TRIES)
+        })
     });
     table.notes.push(format!(
         "`>` marks a search that was cut off: its tries are a lower bound. Guided by time, {} of \
-         {} are reproduced within 10 tries; plain CHESS made {:.1} times as many tries in all. \
+         {} are reproduced within {FEW_TRIES} tries; plain CHESS made {:.1} times as many tries in all. \
          Seconds are those of the whole command.",
         few.count(),
         results.len(),
@@ -234,7 +253,7 @@ fn counted(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
     Ok(table)
 }
 
-fn costs(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
+fn costs(papers: &Papers, results: &[Measured], programs: &Programs) -> Result<Table, String> {
     let columns = [
         Column::new("parsing", "core dump parsing time", |it| {
             number(it, "temporal", "seconds_read").map(seconds)
@@ -251,5 +270,14 @@ fn costs(papers: &Papers, results: &[Measured]) -> Result<Table, String> {
         "Seconds. A slice looks at no more than the last 200,000 events before the aligned point."
             .into(),
     );
+    if let Some(told) = &programs.reading {
+        let of = |field: &str| told[field].as_f64().unwrap_or_default();
+        table.notes.push(format!(
+            "Reading a core of {:.0} MB by itself takes {:.2} s and {:.0} MB of memory.",
+            of("bytes") / 1e6,
+            of("seconds"),
+            of("peak_bytes") / 1e6
+        ));
+    }
     Ok(table)
 }
