@@ -97,8 +97,9 @@ pub struct Args {
         default_value = "synchronisation"
     )]
     preempt: reproduce::Points,
-    /// Most preemptions of a run.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=2))]
+    /// Most preemptions of a run; of very many combinations those of the best candidates
+    /// are tried.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=i64::from(reproduce::MOST_PREEMPTIONS)))]
     preemptions: u32,
     /// When stores become visible to other threads: sc (at once), tso or pso (from
     /// store buffers).

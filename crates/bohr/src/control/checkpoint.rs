@@ -1,11 +1,12 @@
 //! Checkpoints: images of runs that have come far, and runs that begin there.
 
-use super::ProgramArgs;
+use super::{ProgramArgs, interruption};
 use crate::outcome::Failure;
-use bohr_explore::image::{Image, ImageError};
-use bohr_explore::{ExploreError, Subject};
-use std::path::PathBuf;
+use bohr_explore::image::{Image, ImageError, Moment, Taken, take};
+use bohr_explore::{ExploreError, Subject, Voice, check_place};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Where runs begin.
 #[derive(clap::Args)]
@@ -65,4 +66,36 @@ pub fn from(mut subject: Subject, image: Arc<Image>) -> Result<Subject, ExploreE
     subject.limits.milliseconds = subject.limits.milliseconds.saturating_add(more);
     subject.image = Some(image);
     Ok(subject)
+}
+
+/// Whether a checkpoint can be written there: asked before what takes long.
+pub fn place(path: &Path) -> Result<(), ExploreError> {
+    check_place(path).map_err(|source| ExploreError::File {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Runs up to the moment, keeps it at `path` and says so.
+pub fn keep(
+    mut subject: Subject,
+    moment: &Moment<'_>,
+    voice: Voice,
+    path: &Path,
+) -> Result<Taken, Failure> {
+    // It takes as long as it takes; whoever waits can break it off.
+    subject.limits.events = subject.limits.events.max(moment.events.saturating_mul(2));
+    subject.limits.milliseconds = u32::MAX / 4;
+    let interrupted = interruption();
+    let go_on = || !interrupted.load(Ordering::Relaxed);
+    let taken = take(&subject, moment, voice, path, &go_on)?;
+    eprintln!(
+        "bohr: checkpoint after {} events, {:.1} s: {} MiB of memory in {} ({} KiB)",
+        taken.events,
+        taken.milliseconds as f64 / 1e3,
+        taken.memory >> 20,
+        path.display(),
+        taken.file >> 10
+    );
+    Ok(taken)
 }

@@ -6,41 +6,33 @@
 //! runs that begin at the checkpoint. A thread that begins later
 //! needs no such knowledge, and for it any checkpoint of the same program will do.
 
-use super::reproduce::{Request, prepare};
-use crate::control::{checkpoint::from, interruption};
+use super::reproduce::{Request, in_words, prepare};
+use crate::control::checkpoint::{from, keep, place};
 use crate::outcome::{Failure, Outcome};
-use bohr_explore::image::{Image, Moment, take};
-use bohr_explore::{ExploreError, Subject, Voice, check_place};
+use bohr_event::ThreadPath;
+use bohr_explore::image::{Image, Moment};
+use bohr_explore::{ExploreError, Subject, Voice};
+use bohr_schedule::{Plan, Precedence, Rule};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Runs up to the moment and keeps it at `request.output`.
 pub fn take_one(request: &Request<'_>, at: u64, as_json: bool) -> Outcome {
     let path = request.output;
-    check_place(path).map_err(|source| ExploreError::File {
-        path: path.to_path_buf(),
-        source,
-    })?;
+    place(path)?;
     let prepared = prepare(request)?;
-    let plan = prepared.plan()?;
-    let mut subject = prepared.watched;
-    // It takes as long as it takes; whoever waits can break it off.
-    subject.limits.events = subject.limits.events.max(at.saturating_mul(2));
-    subject.limits.milliseconds = u32::MAX / 4;
+    let search = prepared.in_better_order()?;
     let moment = Moment {
-        plan: &plan,
+        plan: &search.first(),
         strategy: "sequential".into(),
         // Nobody asks for it again: a good run has to begin here as those do that are tried.
         seed: u64::MAX,
         events: at,
         watch: Some(prepared.watch),
     };
-    let interrupted = interruption();
-    let go_on = || !interrupted.load(Ordering::Relaxed);
-    let taken = take(&subject, &moment, Voice::Muted, path, &go_on).map_err(Failure::from)?;
+    let taken = keep(prepared.watched, &moment, Voice::Muted, path)?;
     if as_json {
         let object = json!({
             "checkpoint": path,
@@ -48,17 +40,10 @@ pub fn take_one(request: &Request<'_>, at: u64, as_json: bool) -> Outcome {
             "milliseconds": taken.milliseconds,
             "memory": taken.memory,
             "bytes": taken.file,
+            "order": in_words(&search.turns),
         });
         println!("{object}");
     }
-    eprintln!(
-        "bohr: checkpoint after {} events, {:.1} s: {} MiB of memory in {} ({} KiB)",
-        taken.events,
-        taken.milliseconds as f64 / 1e3,
-        taken.memory >> 20,
-        path.display(),
-        taken.file >> 10
-    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -66,4 +51,17 @@ pub fn take_one(request: &Request<'_>, at: u64, as_json: bool) -> Outcome {
 pub fn from_file(subject: Subject, path: &Path) -> Result<Subject, Failure> {
     let image = Image::open(path).map_err(ExploreError::from)?;
     Ok(from(subject, Arc::new(image))?)
+}
+
+/// Whether this thread came first or last in the run that the checkpoint is of, if it was
+/// taken for a failure of that thread. What comes after it then is the rest of that run:
+/// asked again, with less of it left, the orders can seem to lead equally far.
+pub fn order(image: &Image, thread: &ThreadPath) -> Option<Precedence> {
+    match Plan::from_bytes(&image.origin.plan)?.rule {
+        Rule::Preempting { turns, .. } => match &turns {
+            Precedence::First(one) | Precedence::Last(one) if one == thread => Some(turns),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -6,13 +6,17 @@ mod freed;
 mod index;
 mod locks;
 mod page;
+mod request;
 mod slicing;
 mod text;
 mod told;
+mod wider;
 
 pub use page::page;
+pub use request::{Align, Guide, Irreproducible, Points, Request};
 pub use text::text;
-pub use told::{CriticalVariable, Reproduced};
+pub use told::{CriticalVariable, Reproduced, in_words};
+pub use wider::MOST_PREEMPTIONS;
 
 use super::comparing::compare_states;
 use super::{checkpoint, likeness, opened, read, report::Report};
@@ -24,8 +28,8 @@ use bohr_dump::loaded;
 use bohr_dump::position::{Positions, blocks, thread};
 use bohr_dump::variables::{Information, Sections};
 use bohr_dump::{Dump, Loaded, Stacks};
+use bohr_event::ThreadPath;
 use bohr_event::control::{Limits, Watch};
-use bohr_event::{Diagnosis, Fault, MemoryModel, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Invocation};
 use bohr_explore::guided::{Critical, Places, Ranked, Search, Try};
 use bohr_explore::hunt::{Budget, Hunt, HuntResult, Shard, hunt};
@@ -34,119 +38,10 @@ use bohr_explore::{DEFAULT_LIMITS, ExploreError, StrategyName, Subject, inspect,
 use bohr_program::Program;
 use bohr_program::index::{Flows, Index, Points as ProgramPoints, Route, counted, route};
 use bohr_schedule::{Plan, Precedence};
-use clap::ValueEnum;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// By what the search is guided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Guide {
-    /// Accesses nearest in time to the aligned point first.
-    Temporal,
-    /// Those first from which the fewest dependences lead to the aligned point.
-    Dependence,
-    /// Nothing: every preemption in the order of the run.
-    None,
-}
-
-/// By what the good run is aligned with the failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Align {
-    /// The failure's index: calls, iterations and branches.
-    Index,
-    /// The number of blocks that the thread had begun, in programs that were built with
-    /// --production=count. To compare.
-    Count,
-}
-
-/// Where a thread may be preempted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Points {
-    /// Where threads begin, before locks are taken, after they are given back, and
-    /// before atomic accesses.
-    Synchronisation,
-    /// Before all other memory accesses, too.
-    Accesses,
-}
-
-/// How to reproduce a failure.
-pub struct Request<'a> {
-    /// The core.
-    pub core: &'a Path,
-    /// The program, built for production.
-    pub program: &'a Path,
-    /// Its arguments.
-    pub arguments: &'a [OsString],
-    /// What it reads as its standard input.
-    pub input: Option<&'a Path>,
-    /// By what the search is guided.
-    pub guide: Guide,
-    /// By what the good run is aligned.
-    pub align: Align,
-    /// Where threads may be preempted.
-    pub points: Points,
-    /// Most preemptions of a run.
-    pub preemptions: u32,
-    /// When stores become visible.
-    pub model: MemoryModel,
-    /// How long to search.
-    pub time: Duration,
-    /// The checkpoint that runs begin at.
-    pub from: Option<&'a Path>,
-    /// Where the bug goes, or the checkpoint.
-    pub output: &'a Path,
-}
-
-/// Why a failure cannot be looked for.
-#[derive(Debug, thiserror::Error)]
-pub enum Irreproducible {
-    /// The program was not built for production.
-    #[error("{} was not built for production: its core does not tell blocks and iterations", .0.display())]
-    NotForProduction(PathBuf),
-    /// Nothing tells lines and variables.
-    #[error("{} has no debug information, and there is no separate file with it", .0.display())]
-    Stripped(PathBuf),
-    /// The core does not have the program.
-    #[error("the core's program is not {}", .0.display())]
-    NoProgram(PathBuf),
-    /// No frame of the failing thread is the program's.
-    #[error("the thread that failed was nowhere in the program's own code")]
-    Nowhere,
-    /// Nobody has counted blocks.
-    #[error("{} does not count the blocks that its threads begin", .0.display())]
-    Uncounted(PathBuf),
-}
-
-impl Diagnosis for Irreproducible {
-    fn fault(&self) -> Fault {
-        Fault::Input
-    }
-
-    fn help(&self) -> Option<String> {
-        Some(match self {
-            Irreproducible::NotForProduction(_) => {
-                "build it with `bohr cc --production` and get a core of that; until then: bohr \
-                 hunt --like CORE -- PROGRAM"
-                    .into()
-            }
-            Irreproducible::Stripped(_) => {
-                "put its debug file beside it, under the name that --add-gnu-debuglink gave it, or \
-                 by build id under /usr/lib/debug/.build-id; or build with -g"
-                    .into()
-            }
-            Irreproducible::NoProgram(_) => "give the build that left the core: --program".into(),
-            Irreproducible::Nowhere => "bohr hunt --like CORE -- PROGRAM".into(),
-            Irreproducible::Uncounted(_) => {
-                "build it with `bohr cc --production=count` and get a core of that, or leave \
-                 --align out: the index of the failure is the better guide"
-                    .into()
-            }
-        })
-    }
-}
+use std::time::Instant;
 
 /// What a core tells, as far as a search needs it.
 struct Failed {
@@ -191,10 +86,9 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// How the good run is made in which the thread comes further.
-    pub fn plan(&self) -> Result<Plan, Failure> {
-        let search = better(&self.watched, self.watch.clone(), self.search.clone())?;
-        Ok(search.first())
+    /// How good runs are made in which the thread comes further.
+    pub fn in_better_order(&self) -> Result<Search, Failure> {
+        better(&self.watched, self.watch.clone(), self.search.clone())
     }
 }
 
@@ -225,10 +119,12 @@ pub fn prepare(request: &Request<'_>) -> Result<Prepared, Failure> {
     if let Some(path) = request.from {
         watched = checkpoint::from_file(watched, path)?;
     }
+    let image = watched.image.as_ref();
+    let kept_order = image.and_then(|image| checkpoint::order(image, &failed.thread));
     let search = Search {
         preemptions: request.preemptions,
         accesses: request.points == Points::Accesses,
-        turns: Precedence::InOrder,
+        turns: kept_order.unwrap_or(Precedence::InOrder),
     };
     let watch = Watch {
         program: profile.bundle.0,
@@ -312,6 +208,9 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduced, Failure> {
         told.reproduced = true;
         told.bug_file = Some(path);
     }
+    if !told.reproduced {
+        told.untried = wider::options(request, searched.elapsed());
+    }
     Ok(told)
 }
 
@@ -320,7 +219,7 @@ fn hint_at_checkpoint(request: &Request<'_>, told: &Reproduced) {
     if request.from.is_some() && told.alignment == "none" {
         eprintln!(
             "bohr: note: from the checkpoint on thread {} is not seen on its way to the failure; if \
-             it was under way there, take one with `bohr core CORE --checkpoint-at EVENTS \
+             it was under way there, or past it, take one with `bohr core CORE --checkpoint-at EVENTS \
              --checkpoint FILE`, at an earlier event",
             told.thread
         );

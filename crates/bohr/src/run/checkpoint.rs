@@ -1,15 +1,15 @@
 //! `bohr run --checkpoint`: a run that stops where later ones begin.
 
 use super::Args;
-use crate::control::{interruption, libraries};
-use crate::outcome::{Failure, Outcome};
+use crate::control::checkpoint::{keep, place};
+use crate::control::libraries;
+use crate::outcome::Outcome;
 use bohr_event::{Diagnosis, Fault};
-use bohr_explore::image::{Moment, take};
-use bohr_explore::{ExploreError, Subject, Voice, check_place};
+use bohr_explore::image::Moment;
+use bohr_explore::{Subject, Voice};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 /// What cannot begin at a checkpoint.
 #[derive(Debug, thiserror::Error)]
@@ -43,14 +43,8 @@ impl Args {
 }
 
 /// Runs up to the moment and keeps it.
-pub(super) fn take_one(args: &Args, mut subject: Subject, at: u64, path: &Path) -> Outcome {
-    check_place(path).map_err(|source| ExploreError::File {
-        path: path.to_path_buf(),
-        source,
-    })?;
-    // It takes as long as it takes; whoever waits can break it off.
-    subject.limits.events = subject.limits.events.max(at.saturating_mul(2));
-    subject.limits.milliseconds = u32::MAX / 4;
+pub(super) fn take_one(args: &Args, subject: Subject, at: u64, path: &Path) -> Outcome {
+    place(path)?;
     let voice = if args.json {
         Voice::Aside
     } else {
@@ -63,9 +57,8 @@ pub(super) fn take_one(args: &Args, mut subject: Subject, at: u64, path: &Path) 
         events: at,
         watch: None,
     };
-    let interrupted = interruption();
-    let go_on = || !interrupted.load(Ordering::Relaxed);
-    let taken = take(&subject, &moment, voice, path, &go_on).map_err(Failure::from)?;
+    let names = libraries::names(&subject.target);
+    let taken = keep(subject, &moment, voice, path)?;
     if args.json {
         let object = json!({
             "checkpoint": path,
@@ -73,19 +66,11 @@ pub(super) fn take_one(args: &Args, mut subject: Subject, at: u64, path: &Path) 
             "milliseconds": taken.milliseconds,
             "memory": taken.memory,
             "bytes": taken.file,
-            "libraries": libraries::names(&subject.target),
+            "libraries": names,
             "strategy": moment.strategy,
             "seed": moment.seed,
         });
         println!("{object}");
     }
-    eprintln!(
-        "bohr: checkpoint after {} events, {:.1} s: {} MiB of memory in {} ({} KiB)",
-        taken.events,
-        taken.milliseconds as f64 / 1e3,
-        taken.memory >> 20,
-        path.display(),
-        taken.file >> 10
-    );
     Ok(ExitCode::SUCCESS)
 }

@@ -114,10 +114,10 @@ impl Watcher<'_> {
         }
     }
 
-    /// The search in whose first run the thread comes further.
+    /// The search in whose first run the thread comes further, unless it is settled.
     fn better(&self, search: Search) -> Result<Search, Failure> {
         let thread = &self.watch.thread;
-        if *thread == ThreadPath::MAIN {
+        if *thread == ThreadPath::MAIN || search.turns != Precedence::InOrder {
             return Ok(search);
         }
         let mut best: Option<(u32, Search)> = None;

@@ -81,7 +81,8 @@ pub fn summary(told: &Reproduced) -> Vec<String> {
         false => "not reproduced in",
     };
     let found = format!("{found} {}, {:.1} s", tries(told), told.seconds_search);
-    vec![good_run(told), compared(told), found]
+    let lines = [good_run(told), compared(told), found].into_iter();
+    lines.chain(wider(told)).collect()
 }
 
 fn good_run(told: &Reproduced) -> String {
@@ -149,6 +150,15 @@ fn not_found(text: &mut String, told: &Reproduced) {
         let points: Vec<String> = schedule.iter().map(preemption).collect();
         let _ = writeln!(text, "  {}", points.join("; "));
     }
+    if let Some(wider) = wider(told) {
+        let _ = writeln!(text, "{wider}");
+    }
+}
+
+/// What a search in vain has left.
+fn wider(told: &Reproduced) -> Option<String> {
+    let options = told.untried.join(", or ");
+    (!options.is_empty()).then(|| format!("to look further: {options}"))
 }
 
 pub fn preemption(point: &ToldPreemption) -> String {

@@ -60,6 +60,8 @@ pub struct Reproduced {
     pub order: String,
     /// The first of the schedules that were tried.
     pub schedules: Vec<Vec<ToldPreemption>>,
+    /// Options with which a search in vain would look further.
+    pub untried: Vec<String>,
     /// Where the bug is.
     pub bug_file: Option<PathBuf>,
     /// With a checkpoint: whether the failure comes again in a run from the start of the
@@ -142,6 +144,7 @@ impl Reproduced {
             state_bytes: 0,
             order: String::new(),
             schedules: Vec::new(),
+            untried: Vec::new(),
             bug_file: None,
             replayed_from_start: None,
             taken: None,
@@ -172,17 +175,22 @@ impl Reproduced {
         self.alignment = aligned.told();
         self.events = aligned.steps.len();
         self.state_bytes = aligned.snapshot.as_ref().map_or(0, Vec::len);
-        self.order = match &aligned.search.turns {
-            Precedence::InOrder => "in the order of their creation".into(),
-            Precedence::First(thread) => format!("thread {thread} first"),
-            Precedence::Last(thread) => format!("thread {thread} last"),
-        };
+        self.order = in_words(&aligned.search.turns);
     }
 
     /// Takes in what is tried first.
     pub(super) fn schedule(&mut self, aligned: &Aligned, tries: &[Try]) {
         let first = tries.iter().take(MOST_SCHEDULES);
         self.schedules = first.map(|attempt| preemptions(aligned, attempt)).collect();
+    }
+}
+
+/// Which thread came first or last.
+pub fn in_words(turns: &Precedence) -> String {
+    match turns {
+        Precedence::InOrder => "in the order of their creation".into(),
+        Precedence::First(thread) => format!("thread {thread} first"),
+        Precedence::Last(thread) => format!("thread {thread} last"),
     }
 }
 
