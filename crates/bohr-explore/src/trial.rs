@@ -78,6 +78,8 @@ pub struct Trials<'a> {
     /// Events after which a run is of no interest any more.
     most_events: u64,
     runs: u64,
+    /// Events of all of them.
+    events: u64,
     /// Runs see what others have done outside of their process.
     seen_by_others: bool,
 }
@@ -112,6 +114,7 @@ impl<'a> Trials<'a> {
             without: bug.without(),
             most_events: u64::MAX,
             runs: 0,
+            events: 0,
             seen_by_others: false,
         })
     }
@@ -131,6 +134,12 @@ impl<'a> Trials<'a> {
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs
+    }
+
+    /// Events of all of them: what they cost, whatever else the machine does.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     /// Whether runs see what others have done: two at once would disturb each other.
@@ -294,7 +303,7 @@ impl<'a> Trials<'a> {
         job: Job,
         mut tell: impl FnMut(&Ran, bool),
     ) -> Result<u64, ExploreError> {
-        let mut made = 0;
+        let (mut made, mut events) = (0, 0);
         let Trials {
             server,
             bug,
@@ -305,11 +314,13 @@ impl<'a> Trials<'a> {
         repeat(server, job, self.go_on, |report| {
             ExploreError::if_broken(report)?;
             made += 1;
+            events += report.events;
             let is_it = judge(report, bug, atlas, judged) == Judgement::TheBug;
             tell(report, is_it);
             Ok(())
         })?;
         self.runs += made;
+        self.events += events;
         Ok(made)
     }
 
@@ -423,6 +434,7 @@ impl<'a> Trials<'a> {
     fn once(&mut self, job: Job) -> Result<Ran, ExploreError> {
         self.runs += 1;
         let ran = self.subject.run_once(&mut self.server, job, self.go_on)?;
+        self.events += ran.events;
         let mut notices = ran.detail.iter().flat_map(|detail| &detail.notices);
         self.seen_by_others |= notices.any(|notice| *notice == Notice::Outlasting);
         Ok(ran)

@@ -27,7 +27,7 @@ use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Subject, Trials, check_place};
 use bohr_reduce::Execution;
 use bohr_reduce::execution_reduction::irrelevant;
-use bohr_reduce::reduction;
+use bohr_reduce::reduction::{self, Reducer};
 use bohr_schedule::Plan;
 use crew::Crew;
 use error::ReduceError;
@@ -173,13 +173,17 @@ pub fn run(args: &Args) -> Outcome {
     let after = workshop.after()?;
     let least_run = workshop.least_run()?;
     watch.ended("timed_replays");
+    let er = irrelevant(workshop.execution());
+    watch.ended("execution_reduction");
+    let relevant = workshop.relevant().map(|relevant| relevant.count());
+    watch.ended("relevance");
     let mut report = Report {
         before: workshop.before(),
         after,
         stages,
         blocks_redundant: workshop.redundant_blocks(),
-        er: irrelevant(workshop.execution()),
-        relevant: workshop.relevant().map(|relevant| relevant.count()),
+        er,
+        relevant,
         input,
         sequential: workshop.is_sequential(),
         evaluated: workshop.is_evaluated(),
@@ -189,7 +193,7 @@ pub fn run(args: &Args) -> Outcome {
         minimal,
         ended,
         cut: workshop.cut().clone(),
-        runs: workshop.runs(),
+        spent: workshop.spent(),
         ledger: workshop.ledger(),
         least_run,
         elsewhere: watch.as_json(),

@@ -199,6 +199,15 @@ fn runs_add_up_to_what_they_were_made_for() {
     let purposes = report["runs_for"].as_object().expect("purposes").values();
     let purposes: u64 = purposes.filter_map(|one| one["runs"].as_u64()).sum();
     let runs = report["runs"].as_u64().expect("a number");
+    // So do the stages; runs before and after them are of none.
+    let stages = report["stages"].as_array().expect("stages");
+    let of_stages = |field: &str| -> u64 {
+        let figures = stages.iter().filter_map(|stage| stage[field].as_u64());
+        figures.sum()
+    };
+    let events = report["events_run"].as_u64().expect("a number");
+    assert!((1..=runs).contains(&of_stages("runs")), "{report}");
+    assert!((1..=events).contains(&of_stages("events_run")), "{report}");
     // The rest are the run as it was found, good ones, and those that are timed.
     assert!(purposes <= runs && purposes + 60 > runs, "{report}");
     // The bug, what is left of it, and perhaps a result on the way: nothing is replayed

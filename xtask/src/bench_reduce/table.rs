@@ -195,6 +195,14 @@ pub fn profile(reduced: &Reduced) {
         })
         .collect();
     println!("  runs by what they were for: {}", purposes.join(", "));
+    let of_stages = reduced.report["stages"].as_array();
+    let events: f64 = { of_stages.into_iter().flatten() }
+        .filter_map(|one| one["events_run"].as_f64())
+        .sum();
+    println!(
+        "  the runs of the stages have {:.2} times the events of the run as it was found",
+        events / reduced.number("events_before").max(1.0)
+    );
     proof(reduced, replay);
     let (runs, least) = (reduced.number("runs"), reduced.number("run_seconds_least"));
     println!(

@@ -220,8 +220,40 @@ pub trait Reducer {
     /// If the program cannot be run.
     fn confirm(&mut self, finally: bool) -> Result<Cut, Self::Error>;
 
+    /// What all that was asked has taken so far.
+    fn spent(&self) -> Spent {
+        Spent::default()
+    }
+
     /// Hears that a stage begins.
     fn begin(&mut self, _stage: &'static str) {}
+}
+
+/// What it takes to try things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Runs of the program.
+    pub runs: u64,
+    /// Events in all of them: what they cost on any machine.
+    pub events: u64,
+}
+
+impl std::ops::AddAssign for Spent {
+    fn add_assign(&mut self, other: Spent) {
+        self.runs += other.runs;
+        self.events += other.events;
+    }
+}
+
+impl std::ops::Sub for Spent {
+    type Output = Spent;
+
+    fn sub(self, before: Spent) -> Spent {
+        Spent {
+            runs: self.runs - before.runs,
+            events: self.events - before.events,
+        }
+    }
 }
 
 /// What one stage did.
@@ -235,6 +267,8 @@ pub struct Stage {
     pub events_removed: i64,
     /// Whether it left out anything.
     pub progress: bool,
+    /// What that took.
+    pub spent: Spent,
 }
 
 /// Leaves out as much as it can; `told` hears what each stage did, in order.
@@ -459,9 +493,10 @@ impl<R: Reducer> Work<'_, R> {
             ..Stage::default()
         };
         self.reducer.begin(name);
-        let before = self.reducer.events();
+        let (before, spent) = (self.reducer.events(), self.reducer.spent());
         work(self, &mut stage)?;
         *self.cut = self.reducer.confirm(false)?;
+        stage.spent = self.reducer.spent() - spent;
         stage.events_removed = before.cast_signed() - self.reducer.events().cast_signed();
         Ok(stage)
     }

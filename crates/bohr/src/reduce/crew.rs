@@ -9,6 +9,7 @@ use super::question::{Base, Question};
 use bohr_event::control::Omissions;
 use bohr_event::{PlaceNumber, Schedule};
 use bohr_explore::ExploreError;
+use bohr_reduce::reduction::Spent;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ pub struct Crew<'c> {
     most: usize,
     busy: Duration,
     /// What those have done who are gone.
-    runs: u64,
+    spent: Spent,
     refusals: Refusals,
     ledger: Ledger,
 }
@@ -40,7 +41,7 @@ impl<'c> Crew<'c> {
             start,
             most: most.max(1),
             busy: Duration::ZERO,
-            runs: 0,
+            spent: Spent::default(),
             refusals: Refusals::default(),
             ledger: Ledger::default(),
         })
@@ -49,7 +50,7 @@ impl<'c> Crew<'c> {
     /// Has a new one go on. Whoever has run a program with many threads keeps them at
     /// hand, and every run after that has to carry them.
     pub fn renew(&mut self) -> Result<(), ExploreError> {
-        (self.runs, self.refusals) = (self.runs(), self.refusals());
+        (self.spent, self.refusals) = (self.spent(), self.refusals());
         self.ledger = self.ledger();
         self.examiners = vec![(self.start)()?];
         Ok(())
@@ -65,10 +66,13 @@ impl<'c> Crew<'c> {
         (self.start)()
     }
 
-    /// Runs that all of them have made.
-    pub fn runs(&self) -> u64 {
-        let runs = self.examiners.iter().map(|one| one.trials.runs());
-        self.runs + runs.sum::<u64>()
+    /// What the runs that all of them have made took.
+    pub fn spent(&self) -> Spent {
+        let mut all = self.spent;
+        for examiner in &self.examiners {
+            all += examiner.spent();
+        }
+        all
     }
 
     /// Why they have refused candidates.

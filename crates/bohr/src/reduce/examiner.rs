@@ -19,7 +19,7 @@ use bohr_event::control::{GateReference, Omissions, OmittedPasses, Passes, Recor
 use bohr_event::{PlaceNumber, Schedule, Signature};
 use bohr_explore::bug_file::Bug;
 use bohr_explore::{ExploreError, Observed, Trials, is_written};
-use bohr_reduce::reduction::{Block, Cut, Length, Turns, is_serial, project, stores};
+use bohr_reduce::reduction::{Block, Cut, Length, Spent, Turns, is_serial, project, stores};
 use bohr_reduce::{Execution, past};
 use bohr_schedule::{Plan, Rule};
 use std::cell::RefCell;
@@ -73,11 +73,19 @@ impl<'t> Examiner<'t> {
 
     /// Does something and enters its runs.
     pub fn spend<T>(&mut self, purpose: Purpose, work: impl FnOnce(&mut Self) -> T) -> T {
-        let (runs, since) = (self.trials.runs(), Instant::now());
+        let (before, since) = (self.spent(), Instant::now());
         let came = work(self);
-        let runs = self.trials.runs() - runs;
-        self.ledger.enter(purpose, runs, since);
+        let spent = self.spent() - before;
+        self.ledger.enter(purpose, spent, since);
         came
+    }
+
+    /// What all runs have taken so far.
+    pub fn spent(&self) -> Spent {
+        Spent {
+            runs: self.trials.runs(),
+            events: self.trials.events(),
+        }
     }
 
     /// The failing run without what is left out, if that is redundant.

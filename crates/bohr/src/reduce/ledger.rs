@@ -1,5 +1,6 @@
-//! What runs were made for, and the time that they took.
+//! What runs were made for, their events, and the time that they took.
 
+use bohr_reduce::reduction::Spent;
 use serde_json::{Map, Value, json};
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
@@ -32,20 +33,24 @@ const NAMES: [&str; 6] = [
 
 /// Runs and time by purpose. Times of examiners who work side by side add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ledger([(u64, Duration); NAMES.len()]);
+pub struct Ledger([(Spent, Duration); NAMES.len()]);
 
 impl Ledger {
     /// Enters runs that have begun at `since`.
-    pub fn enter(&mut self, purpose: Purpose, runs: u64, since: Instant) {
+    pub fn enter(&mut self, purpose: Purpose, spent: Spent, since: Instant) {
         let entry = &mut self.0[purpose as usize];
-        entry.0 += runs;
+        entry.0 += spent;
         entry.1 += since.elapsed();
     }
 
     pub fn as_json(&self) -> Value {
         let entries = NAMES.iter().zip(&self.0);
-        let entries = entries.map(|(name, (runs, time))| {
-            let entry = json!({ "runs": runs, "seconds": time.as_secs_f64() });
+        let entries = entries.map(|(name, (spent, time))| {
+            let entry = json!({
+                "runs": spent.runs,
+                "events": spent.events,
+                "seconds": time.as_secs_f64(),
+            });
             (name.to_string(), entry)
         });
         Value::Object(entries.collect::<Map<String, Value>>())
@@ -68,12 +73,14 @@ mod tests {
     #[test]
     fn runs_add_up_by_purpose() {
         let mut one = Ledger::default();
-        one.enter(Purpose::Searching, 3, Instant::now());
+        let spent = |runs, events| Spent { runs, events };
+        one.enter(Purpose::Searching, spent(3, 70), Instant::now());
         let mut both = one;
-        both.enter(Purpose::Replaying, 20, Instant::now());
+        both.enter(Purpose::Replaying, spent(20, 400), Instant::now());
         both += one;
         let told = both.as_json();
         assert_eq!(told["searching"]["runs"], json!(6));
+        assert_eq!(told["searching"]["events"], json!(140));
         assert_eq!(told["replaying"]["runs"], json!(20));
         assert_eq!(told["calming"]["runs"], json!(0));
     }

@@ -8,7 +8,7 @@ use super::stores::OmittedStores;
 use crate::shell_word::as_word;
 use bohr_event::control::OmittedPasses;
 use bohr_reduce::execution_reduction::Irrelevant;
-use bohr_reduce::reduction::{Cut, Stage};
+use bohr_reduce::reduction::{Cut, Spent, Stage};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +69,8 @@ pub struct Report {
     pub ended: Ended,
     /// What is left out.
     pub cut: Cut,
-    pub runs: u64,
+    /// What all runs took.
+    pub spent: Spent,
     /// What they were made for.
     pub ledger: Ledger,
     /// Seconds of a run in which next to nothing happens.
@@ -87,6 +88,8 @@ impl Report {
                 "seconds": time.as_secs_f64(),
                 "events_removed": stage.events_removed,
                 "progress": stage.progress,
+                "runs": stage.spent.runs,
+                "events_run": stage.spent.events,
             })
         };
         let (before, after) = (&self.before, &self.after);
@@ -131,7 +134,8 @@ impl Report {
             "without_stores": self.stores_left_out.iter().map(store).collect::<Vec<_>>(),
             // What does not replay every time is no result.
             "verified": true,
-            "runs": self.runs,
+            "runs": self.spent.runs,
+            "events_run": self.spent.events,
             "runs_for": self.ledger.as_json(),
             "run_seconds_least": self.least_run,
             "seconds_elsewhere": self.elsewhere,
@@ -226,7 +230,7 @@ impl Report {
             "{redundant} of {blocks} blocks have passes that could go"
         ));
         let seconds: f64 = self.stages.iter().map(|stage| stage.1.as_secs_f64()).sum();
-        line(format!("{} runs in {seconds:.1} s", self.runs));
+        line(format!("{} runs in {seconds:.1} s", self.spent.runs));
         let er = self.er.events;
         line(format!(
             "the dependence graph alone could do without {er} of {} events",

@@ -243,10 +243,6 @@ impl<'w, 'p> Workshop<'w, 'p> {
         }
     }
 
-    pub fn runs(&self) -> u64 {
-        self.crew.runs()
-    }
-
     /// What they were made for.
     pub fn ledger(&self) -> Ledger {
         self.crew.ledger()

@@ -12,7 +12,7 @@ use bohr_event::control::{GateReference, Omissions};
 use bohr_event::{PlaceNumber, Schedule, ThreadPath};
 use bohr_reduce::Execution;
 use bohr_reduce::reduction::{
-    Block, Candidates, Cut, Effort, Length, Reducer, irrelevant_passes, irrelevant_stores, left,
+    Block, Candidates, Cut, Effort, Length, Reducer, Spent, irrelevant_passes, irrelevant_stores, left,
     pinned, suspects,
 };
 use std::collections::HashSet;
@@ -353,6 +353,10 @@ impl Reducer for Workshop<'_, '_> {
             self.crowd = threads;
         }
         Ok(self.cut.clone())
+    }
+
+    fn spent(&self) -> Spent {
+        self.crew.spent()
     }
 
     fn begin(&mut self, stage: &'static str) {
