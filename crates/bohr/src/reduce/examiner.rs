@@ -123,7 +123,7 @@ impl<'t> Examiner<'t> {
     /// Condition I, by the schedule of the best run so far. Of long runs whether it
     /// holds is all that is asked yet: to write them down takes far longer.
     fn followed(&mut self, question: &Question<'_>) -> Result<Option<Followed>, ExploreError> {
-        if matches!(question.length, Length::About(_)) {
+        if question.is_off_the_way || matches!(question.length, Length::About(_)) {
             return Ok(None);
         }
         let Base {
@@ -149,6 +149,14 @@ impl<'t> Examiner<'t> {
     fn end_after(&mut self, events: u64) {
         if !self.endless {
             self.trials.end_after(events.saturating_add(BEYOND));
+        }
+    }
+
+    /// Ends runs that have not failed after so many events: nobody wants to know what
+    /// becomes of them. Who waits for ever has to come to where it waits.
+    fn end_unless_failed_by(&mut self, events: u64) {
+        if !self.endless {
+            self.trials.end_after(events.saturating_add(1));
         }
     }
 
@@ -178,7 +186,7 @@ impl<'t> Examiner<'t> {
                 None => Ok(None),
             };
         }
-        self.end_after(most);
+        self.end_unless_failed_by(most);
         let base = self.observed(&question.cut, plan, seed);
         self.trials.end_after(u64::MAX);
         Ok(base?.filter(|base| base.run.steps.len() as u64 <= most))
@@ -192,7 +200,7 @@ impl<'t> Examiner<'t> {
         question: &Question<'_>,
     ) -> Result<Option<Schedule<PlaceNumber>>, ExploreError> {
         let most = question.most_events();
-        self.end_after(most);
+        self.end_unless_failed_by(most);
         let trial = self.trials.run(plan, seed);
         self.trials.end_after(u64::MAX);
         let trial = trial?;

@@ -199,6 +199,7 @@ impl Shrinking<'_> {
             cut: Cut::default(),
             base: &self.best,
             criterion: &self.criterion,
+            is_off_the_way: false,
             chances: CHANCES,
             length: Length::Longer,
             surely: true,

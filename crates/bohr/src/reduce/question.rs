@@ -28,6 +28,8 @@ pub struct Question<'q> {
     pub criterion: &'q Criterion,
     /// Other schedules to try where the best run's does not show the failure.
     pub chances: u64,
+    /// Whether the best run's schedule is known not to lead there.
+    pub is_off_the_way: bool,
     /// How long an answer may be.
     pub length: Length,
     /// Whether it has to replay every time; otherwise somebody asks that later.

@@ -21,8 +21,8 @@ use bohr_event::control::{GateReference, Omissions, OmittedPasses, Recorded};
 use bohr_event::{FailureKind, PlaceNumber, Schedule, ThreadPath};
 use bohr_explore::bug_file::{self, Bug, Reduced};
 use bohr_explore::{Atlas, ExploreError, Spot, is_library, write_whole};
-use bohr_reduce::Execution;
 use bohr_reduce::reduction::{Cut, Reducer};
+use bohr_reduce::{Cost, Execution};
 use bohr_schedule::{Plan, Rule};
 use bohr_slice::Relevant;
 use indicatif::ProgressBar;
@@ -85,8 +85,9 @@ pub struct Workshop<'w, 'p> {
     /// made of.
     restless: HashSet<(u64, u64)>,
     restless_refusals: u64,
-    /// The cut and the run for which fewer switches were looked for in vain.
-    as_calm_as_can_be: Option<(u64, u64)>,
+    /// The cut, stores aside, for which fewer switches were looked for in vain than a run
+    /// of this cost has.
+    as_calm_as_can_be: Option<(u64, Cost)>,
     /// Preemptions and events of a run than which no calmer one was found by chance.
     leapt_in_vain: Option<(u64, u64)>,
     /// The cut and the events of a run than which no shorter one was found.

@@ -58,6 +58,9 @@ pub struct Bench<'b, 't> {
     most: u64,
     /// Events that a better run may have.
     accepted: u64,
+    /// Switches with which a run is good enough, and the first that had so few.
+    enough: u64,
+    reached: Option<Failing>,
 }
 
 /// A plan that follows a schedule as far as it goes and preempts nobody then.
@@ -114,6 +117,8 @@ impl<'b, 't> Bench<'b, 't> {
         Bench {
             most: u64::MAX,
             accepted: u64::MAX,
+            enough: 0,
+            reached: None,
             trials,
             seed,
             go_on,
@@ -140,6 +145,16 @@ impl<'b, 't> Bench<'b, 't> {
         if !endless {
             self.most = events.saturating_add(SLACK);
         }
+    }
+
+    /// There is nothing more to do once a run has no more switches than so many.
+    pub fn is_done_at(&mut self, switches: u64) {
+        self.enough = switches;
+    }
+
+    /// The run that had so few.
+    pub fn reached(&mut self) -> Option<Failing> {
+        self.reached.take()
     }
 
     /// Has something run that is ended if it becomes too long.
@@ -189,6 +204,9 @@ impl<'b, 't> Bench<'b, 't> {
             schedule: run.schedule,
             cost,
         };
+        if failing.cost.switches <= self.enough && self.reached.is_none() {
+            self.reached = Some(failing.clone());
+        }
         if let Some(keeper) = &mut self.keeper {
             keeper.see(&failing, self.trials.atlas())?;
         }
@@ -222,6 +240,9 @@ impl<'b, 't> Bench<'b, 't> {
     /// Looks, so many times each, for the same failure with no preemption, one and two:
     /// where much has happened, that is found sooner than all the rest removed.
     pub fn leap(&mut self, best: &mut Failing, samples: [u64; LEAPS]) -> Result<(), Failure> {
+        if best.cost.preemptive == 0 {
+            return Ok(());
+        }
         let moments = self.moments(best)?;
         for (preemptions, samples) in (0..best.cost.preemptive).zip(samples) {
             if moments.is_empty() || !self.has_time() {
@@ -346,6 +367,7 @@ impl Laboratory for Bench<'_, '_> {
 
     fn has_time(&self) -> bool {
         (self.go_on)()
+            && self.reached.is_none()
             && self
                 .deadline
                 .is_none_or(|deadline| Instant::now() < deadline)

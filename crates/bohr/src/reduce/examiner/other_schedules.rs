@@ -17,6 +17,10 @@ const HELPING: u64 = 16;
 /// Numbers of preemptions that are tried by chance.
 const FEW: [u32; 3] = [1, 2, 3];
 
+/// So many runs with each of these numbers: where little is left, more are like those that
+/// were made.
+const MOST_SELDOM: u64 = 48;
+
 /// What one run of each class has come to.
 enum Reversed {
     Found(Box<Base>),
@@ -100,7 +104,7 @@ impl Examiner<'_> {
     ) -> Result<Option<Base>, ExploreError> {
         let mut next = 0;
         loop {
-            self.end_after(question.most_events());
+            self.end_unless_failed_by(question.most_events());
             let found = self.trials.seek(plan, next..seeds);
             self.trials.end_after(u64::MAX);
             let Some(seed) = found? else {
@@ -132,7 +136,8 @@ impl Examiner<'_> {
                 preemptions,
                 moments,
             });
-            if let Some(run) = self.seek(&plan, question.chances, question)? {
+            let seeds = question.chances.min(MOST_SELDOM);
+            if let Some(run) = self.seek(&plan, seeds, question)? {
                 return Ok(Some(run));
             }
         }
@@ -151,7 +156,11 @@ impl Examiner<'_> {
             let mut next = 0;
             while next < seeds {
                 let end = seeds.min(next + HELPING);
-                let sizes = self.trials.sizes(&plan, next..end)?;
+                // Whoever has not failed by then is no shorter.
+                self.end_unless_failed_by(least.0);
+                let sizes = self.trials.sizes(&plan, next..end);
+                self.trials.end_after(u64::MAX);
+                let sizes = sizes?;
                 let best = sizes.into_iter().min().filter(|(size, _)| *size < least);
                 match best {
                     Some((size, seed)) => {

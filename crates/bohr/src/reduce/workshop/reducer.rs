@@ -12,8 +12,8 @@ use bohr_event::control::{GateReference, Omissions};
 use bohr_event::{PlaceNumber, Schedule, ThreadPath};
 use bohr_reduce::Execution;
 use bohr_reduce::reduction::{
-    Block, Candidates, Cut, Effort, Length, Reducer, Spent, irrelevant_passes, irrelevant_stores, left,
-    pinned, suspects,
+    Block, Candidates, Cut, Effort, Length, Reducer, Spent, irrelevant_passes, irrelevant_stores,
+    left, pinned, suspects,
 };
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,8 +23,11 @@ use std::sync::PoisonError;
 /// comes further in them.
 pub(super) const AGAIN: u64 = 2;
 
-/// Runs that are looked at to find a shorter one where more will go anyway.
+/// Runs that are looked at to find a shorter one, at least, where more will go anyway and
+/// where nothing else does. What of a run need not have come before the failure is gone
+/// already; if so many others are no shorter, more hardly ever are.
 const A_FEW: u64 = 16;
+const SOME: u64 = 64;
 
 /// All that an answer depends on.
 fn content(question: &Question<'_>, base: u64) -> u64 {
@@ -47,7 +50,7 @@ pub(super) fn hash_of(cut: &Cut) -> u64 {
 }
 
 /// The same whatever stores are left out.
-fn hash_without_stores(cut: &Cut) -> u64 {
+pub(super) fn hash_without_stores(cut: &Cut) -> u64 {
     let mut hasher = DefaultHasher::new();
     let passes = cut.without.iterations.iter();
     let passes: Vec<_> = passes.filter(|one| !one.gate.is_store()).collect();
@@ -107,14 +110,18 @@ impl Workshop<'_, '_> {
                 true => 0,
                 false => chances,
             };
-            let question = Question {
+            let mut question = Question {
                 cut,
                 base: best,
                 criterion,
-                chances,
+                chances: 0,
+                is_off_the_way: false,
                 length: candidates.length,
                 surely,
             };
+            // Without a search it was refused: there is nothing new but that.
+            question.is_off_the_way = refused().contains(&content(&question, base));
+            question.chances = chances;
             let known = refused().contains(&content(&question, base));
             (!known).then_some(question)
         };
@@ -178,8 +185,9 @@ impl Reducer for Workshop<'_, '_> {
             cut: self.cut.clone(),
             base: &self.best,
             criterion: &self.criterion,
+            is_off_the_way: false,
             chances: match thoroughly {
-                true => chances,
+                true => chances.min(SOME),
                 false => chances.min(A_FEW),
             },
             length: Length::Shorter,
