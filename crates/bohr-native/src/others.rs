@@ -95,6 +95,10 @@ impl Drop for Announced {
 /// Waits while the word says so, the pause is not over, and anybody is left who could
 /// come.
 pub fn wait_for_others(word: &AtomicU32, pause: u64, waits: impl Fn(u32) -> bool) {
+    // Whoever has been told already does not count as held up, not even for so long.
+    if !waits(word.load(Ordering::SeqCst)) {
+        return;
+    }
     let since = now();
     let deadline = since.saturating_add(pause);
     let announced = Announced::until(deadline);

@@ -60,6 +60,9 @@ impl Roll {
         let spent = processor_time(own).unwrap_or(0);
         self.spent.store(spent, Ordering::SeqCst);
         self.gone.store(own, Ordering::SeqCst);
+        if let Some(next) = self.threads.get(number as usize) {
+            release(next.load(Ordering::SeqCst));
+        }
         self.state.fetch_max(number + 1, Ordering::SeqCst);
         wake(&self.state);
     }
