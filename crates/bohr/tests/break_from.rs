@@ -160,7 +160,7 @@ fn three_threads_meet_where_two_breakpoints_would_not_do() {
 /// so the breakpoints say who is who.
 #[test]
 fn threads_that_run_the_same_code_are_told_apart() {
-    let (_, told) = broken("clerks", &C);
+    let (_, told) = broken("bookkeepers", &C);
     assert_eq!(told["probability"], 1.0, "{told}");
     let set = told["breakpoints"].to_string();
     assert!(

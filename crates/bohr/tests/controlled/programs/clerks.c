@@ -1,38 +1,38 @@
-// Two clerks with the same code move money between accounts and count it. It is wrong if
-// the older one's deposit is missing when the younger one counts for the last time, and
-// right the other way round.
+// Six clerks write thousands of entries into journals of their own and post each
+// to one account without a lock. How many there are stands in memory that anybody
+// may write, so the loop reads it again for every entry.
+
 #include <assert.h>
 #include <pthread.h>
 
-static volatile int account[3] = {100, 100, 100};
-static volatile int seen[2];
+enum { CLERKS = 6, PAGES = 12 };
 
-struct clerk {
-    int number, amount;
-};
+int entries = 1000;
+static volatile int balance;
+static int journal[CLERKS][PAGES];
 
-static void transfer(int from, int to, int amount) {
-    int left = account[from] - amount;
-    account[from] = left;
-    int have = account[to];
-    account[to] = have + amount;
+__attribute__((noinline)) static void post(int clerk, int entry) {
+    for (int page = 0; page < PAGES; page++)
+        journal[clerk][page] += entry;
+    int seen = balance;
+    balance = seen + 1;
+    assert(balance == seen + 1);
 }
 
-static void *work(void *argument) {
-    struct clerk *clerk = argument;
-    for (int round = 0; round < 3; round++) {
-        transfer(round, (round + 1) % 3, clerk->amount);
-        seen[clerk->number] = account[0] + account[1] + account[2];
-    }
-    return NULL;
+static void *clerk(void *number) {
+    for (int entry = 0; entry < entries; entry++)
+        post(*(int *)number, entry);
+    return 0;
 }
 
 int main(void) {
-    pthread_t threads[2];
-    struct clerk clerks[2] = {{0, 7}, {1, 20}};
-    for (int number = 0; number < 2; number++)
-        pthread_create(&threads[number], NULL, work, &clerks[number]);
-    for (int number = 0; number < 2; number++)
-        pthread_join(threads[number], NULL);
-    assert(seen[1] != 293 || seen[0] != 300);
+    pthread_t clerks[CLERKS];
+    int numbers[CLERKS];
+    for (int i = 0; i < CLERKS; i++) {
+        numbers[i] = i;
+        pthread_create(&clerks[i], 0, clerk, &numbers[i]);
+    }
+    for (int i = 0; i < CLERKS; i++)
+        pthread_join(clerks[i], 0);
+    return 0;
 }
