@@ -4,13 +4,16 @@
 
 use crate::experiment::{Experimenter, Importance, last_failing};
 use crate::moment::Moment;
-use bohr_event::control::Recorded;
+use bohr_event::control::{Recorded, Step};
 use bohr_event::{EventKind, Operation, PlaceNumber, Schedule, Segment, ThreadPath};
 use serde::Serialize;
 use std::ops::Range;
 
 /// Conflicts between two segments that are tried the other way round, the last ones.
 const MOST_MET: usize = 16;
+
+/// Conflicts of a segment with a thread that came too late that are tried, the last ones.
+const MOST_OVERTAKEN: usize = 128;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,78 +84,154 @@ pub fn absentees<E: Experimenter>(
     waiting: bool,
     experimenter: &mut E,
 ) -> Result<Vec<Order>, E::Error> {
-    let segments = run.schedule.segments();
+    let last = run.schedule.segments().len().saturating_sub(1);
+    let all = last.saturating_sub(MOST_MET)..last + 1;
     let mut found = Vec::new();
     for step in &run.pending {
-        let thread = &run.threads[step.thread.position()];
-        let last = segments.len().saturating_sub(1);
         let before = match step.operation.kind {
-            EventKind::Start => last..segments.len(),
+            EventKind::Start => last..last + 1,
             // Whom it waits for, it cannot overtake.
             EventKind::Join => continue,
             _ if !waiting => continue,
-            _ => last.saturating_sub(MOST_MET)..segments.len(),
+            _ => all.clone(),
         };
-        for segment in before.rev() {
-            if segments[segment].thread == *thread {
-                continue;
-            }
-            let seen = experimenter.observe(&with_all_of(&run.schedule, thread, segment))?;
-            if !seen.fails {
-                found.extend(overtaken(run, segment, &seen.run, thread));
-                break;
-            }
+        found.extend(Absent::of(run, step).first_before(before, experimenter)?);
+    }
+    // What was too late for one that had not begun may have happened long before the end.
+    let begins = |step: &&Step| step.operation.kind == EventKind::Start;
+    for step in run.pending.iter().filter(begins) {
+        if waiting && found.is_empty() {
+            let earlier = all.start..last;
+            found.extend(Absent::of(run, step).first_before(earlier, experimenter)?);
         }
     }
     Ok(found)
 }
 
-/// The schedule in which a thread does all that it can before a segment of another one.
-fn with_all_of(
-    schedule: &Schedule<PlaceNumber>,
-    thread: &ThreadPath,
-    segment: usize,
-) -> Schedule<PlaceNumber> {
-    let (before, behind) = schedule.segments().split_at(segment);
-    let whole = Segment {
-        thread: thread.clone(),
-        events: u64::from(u32::MAX),
-        end: None,
-    };
-    let all = before.iter().cloned().chain([whole]);
-    let mut candidate: Schedule<PlaceNumber> = all.chain(behind.iter().cloned()).collect();
-    for choice in schedule.choices() {
-        candidate.choose(choice.clone());
-    }
-    candidate
+/// A thread that could have come first.
+struct Absent<'a> {
+    run: &'a Recorded,
+    thread: &'a ThreadPath,
+    /// Events that it has had.
+    done: usize,
 }
 
-/// The last event of a segment of a failing run that conflicts with what an absent
-/// thread did only in another run.
-fn overtaken(
-    run: &Recorded,
-    segment: usize,
-    other: &Recorded,
-    thread: &ThreadPath,
-) -> Option<Order> {
-    let lengths = run.schedule.segments()[..=segment].iter();
-    let ends: usize = lengths.map(|segment| segment.events as usize).sum();
-    let begins = ends - run.schedule.segments()[segment].events as usize;
-    let done = run.events_of(thread).count();
-    let absent: Vec<(usize, &Operation)> = other.events_of(thread).skip(done).collect();
-    (begins..ends).rev().find_map(|event| {
-        let own = &run.steps[event].operation;
-        let conflicts = |(_, operation): &&(usize, &Operation)| {
-            own.kind.is_access() && operation.kind.is_access() && own.conflicts(operation)
+impl<'a> Absent<'a> {
+    fn of(run: &'a Recorded, pending: &Step) -> Absent<'a> {
+        let thread = &run.threads[pending.thread.position()];
+        let done = run.events_of(thread).count();
+        Absent { run, thread, done }
+    }
+
+    /// The order with the last of some segments before which the thread prevents the failure.
+    fn first_before<E: Experimenter>(
+        &self,
+        segments: Range<usize>,
+        experimenter: &mut E,
+    ) -> Result<Option<Order>, E::Error> {
+        let all = self.run.schedule.segments();
+        for segment in segments.rev() {
+            let Some(one) = all.get(segment) else {
+                continue;
+            };
+            if one.thread == *self.thread {
+                continue;
+            }
+            if let Some(passing) = self.harmless(segment, one.events, experimenter)? {
+                return self.overtaken(segment, passing, experimenter);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The run in which the thread does all that it can so many events before the end of a
+    /// segment, if that does not fail.
+    fn harmless<E: Experimenter>(
+        &self,
+        segment: usize,
+        distance: u64,
+        experimenter: &mut E,
+    ) -> Result<Option<Recorded>, E::Error> {
+        let whole = Segment {
+            thread: self.thread.clone(),
+            events: u64::from(u32::MAX),
+            end: None,
         };
-        let (second, _) = absent.iter().find(conflicts)?;
-        Some(Order {
-            first: Moment::at(run, event),
-            second: Moment::at(other, *second),
+        let schedule = &self.run.schedule;
+        let behind = &schedule.segments()[segment + 1..];
+        let seen = experimenter.observe(&put_in(schedule, segment, distance, whole, behind))?;
+        Ok((!seen.fails).then_some(seen.run))
+    }
+
+    /// The last event of a segment that conflicts with what the thread would have done, and
+    /// before which it still prevents the failure. A thread may be held up somewhere in
+    /// between, so the outcome can change more than once, and each is tried from the last
+    /// on. If there is none, the last that conflicts. Where that belongs to a lock or to the
+    /// language, data that comes with it says more.
+    fn overtaken<E: Experimenter>(
+        &self,
+        segment: usize,
+        mut passing: Recorded,
+        experimenter: &mut E,
+    ) -> Result<Option<Order>, E::Error> {
+        let lengths = self.run.schedule.segments()[..=segment].iter();
+        let ends: usize = lengths.map(|segment| segment.events as usize).sum();
+        let begins = ends - self.run.schedule.segments()[segment].events as usize;
+        let met = self.met_by(&passing);
+        let conflicts = |event: &usize| met.conflicts(&self.run.steps[*event].operation);
+        let events = (begins..ends).rev().filter(conflicts);
+        let events: Vec<usize> = events.take(MOST_OVERTAKEN).collect();
+        let Some(mut decisive) = events.first().copied() else {
+            return Ok(None);
+        };
+        for event in &events {
+            if let Some(nearer) = self.harmless(segment, (ends - event) as u64, experimenter)? {
+                (decisive, passing) = (*event, nearer);
+                break;
+            }
+        }
+        let met = self.met_by(&passing);
+        let is_data = |event: &usize| {
+            let operation = &self.run.steps[*event].operation;
+            met.conflicts(operation) && experimenter.importance(operation) == Importance::Data
+        };
+        let mut around = (decisive..ends).chain((begins..decisive).rev());
+        let first = around.find(is_data).unwrap_or(decisive);
+        let Some(second) = met.first(&self.run.steps[first].operation) else {
+            return Ok(None);
+        };
+        Ok(Some(Order {
+            first: Moment::at(self.run, first),
+            second: Moment::at(&passing, second),
             earlier: None,
-            passing: Some(other.clone()),
-        })
-    })
+            passing: Some(passing),
+        }))
+    }
+
+    /// What the thread does in another run only.
+    fn met_by(&self, other: &Recorded) -> Met {
+        let own = other.events_of(self.thread).skip(self.done);
+        let accesses = own.filter(|(_, operation)| operation.kind.is_access());
+        Met(accesses
+            .map(|(position, operation)| (position, *operation))
+            .collect())
+    }
+}
+
+/// Accesses of a thread, with their positions.
+struct Met(Vec<(usize, Operation)>);
+
+impl Met {
+    /// The first that conflicts with an access.
+    fn first(&self, operation: &Operation) -> Option<usize> {
+        let conflicts =
+            |(_, own): &&(usize, Operation)| operation.kind.is_access() && operation.conflicts(own);
+        self.0.iter().find(conflicts).map(|(position, _)| *position)
+    }
+
+    fn conflicts(&self, operation: &Operation) -> bool {
+        self.first(operation).is_some()
+    }
 }
 
 /// Two neighbouring segments.
@@ -272,6 +351,21 @@ fn entered(
     distance: u64,
 ) -> Schedule<PlaceNumber> {
     let segments = schedule.segments();
+    let entering = segments[segment + 1].clone();
+    let behind = &segments[segment + 2..];
+    put_in(schedule, segment, distance, entering, behind)
+}
+
+/// The schedule in which another segment comes `distance` events before the end of one;
+/// then what is left of that, and what is behind.
+fn put_in(
+    schedule: &Schedule<PlaceNumber>,
+    segment: usize,
+    distance: u64,
+    entering: Segment<PlaceNumber>,
+    behind: &[Segment<PlaceNumber>],
+) -> Schedule<PlaceNumber> {
+    let segments = schedule.segments();
     let mut order: Vec<Segment<PlaceNumber>> = segments[..segment].to_vec();
     let part = |events| Segment {
         events,
@@ -282,11 +376,11 @@ fn entered(
     if distance < length {
         order.push(part(length - distance));
     }
-    order.push(segments[segment + 1].clone());
+    order.push(entering);
     if distance > 0 {
         order.push(part(distance));
     }
-    order.extend_from_slice(&segments[segment + 2..]);
+    order.extend_from_slice(behind);
     let mut result: Schedule<PlaceNumber> = order.into_iter().collect();
     for choice in schedule.choices() {
         result.choose(choice.clone());
@@ -299,9 +393,8 @@ mod tests {
     use super::*;
     use crate::experiment::Observation;
     use crate::toy::{operation, recorded};
-    use EventKind::{Acquire, Exit, Read, Start, Write};
+    use EventKind::{Acquire, Exit, Read, Start, Update, Write};
     use bohr_event::ThreadIndex;
-    use bohr_event::control::Step;
     use std::convert::Infallible;
 
     const SEMAPHORE: u64 = 0x10;
@@ -347,5 +440,50 @@ mod tests {
         assert_eq!(found[0].second.thread.to_string(), "0:2");
         let Ok(none) = absentees(&run, false, &mut Program);
         assert_eq!(none, []);
+    }
+
+    const LOCK: u64 = 0x30;
+    const QUEUE: u64 = 0x40;
+
+    /// A program in which thread 1 has to be at the queue before thread 2, and cannot go on
+    /// while thread 2 has the lock.
+    struct Senders;
+
+    impl Experimenter for Senders {
+        type Error = Infallible;
+
+        fn observe(&mut self, schedule: &Schedule<PlaceNumber>) -> Result<Observation, Infallible> {
+            let first = ThreadPath::MAIN.child(1);
+            let segments = schedule.segments().iter();
+            let before = segments.take_while(|segment| segment.thread != first);
+            let second = before.filter(|segment| segment.thread != ThreadPath::MAIN);
+            let done: u64 = second.map(|segment| segment.events).sum();
+            let run = recorded(&[
+                (1, Update, LOCK, 4),
+                (1, Write, LOCK, 4),
+                (1, Update, QUEUE, 8),
+            ]);
+            let fails = ![0, 2].contains(&done);
+            Ok(Observation { fails, run })
+        }
+    }
+
+    #[test]
+    fn what_a_thread_came_too_late_for_is_not_where_it_would_be_held_up() {
+        let mut run = recorded(&[
+            (2, Update, LOCK, 4),
+            (2, Write, LOCK, 4),
+            (2, Update, QUEUE, 8),
+            (0, Read, QUEUE, 8),
+            (0, Read, COUNT, 4),
+        ]);
+        run.pending.push(Step {
+            thread: ThreadIndex(1),
+            operation: operation(Start, 0, 0),
+        });
+        let Ok(found) = absentees(&run, true, &mut Senders);
+        let told: Vec<_> = found.iter().map(|one| one.first.position(&run)).collect();
+        assert_eq!(told, [Some(2)]);
+        assert_eq!(found[0].second.operation.object, QUEUE);
     }
 }

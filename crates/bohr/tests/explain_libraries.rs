@@ -147,3 +147,23 @@ fn a_container_of_cpp_is_told_by_who_asks_it() {
         assert!(line.contains("lookup.cpp:"), "{told}");
     }
 }
+
+/// Who sends first locks something else of the library on its way, where the other could
+/// be held up; what matters is who sends first.
+#[test]
+fn the_order_of_messages_is_told_by_who_sends_them() {
+    let manifest = include_str!("projects/senders/Cargo.toml");
+    let source = include_str!("projects/senders/src/main.rs");
+    let [first, second] =
+        ["sender.send", "other.send"].map(|words| own_lines(source, &[words]).remove(0));
+    for profile in ["dev", "release"] {
+        let folder = hunted("senders", manifest, source, profile);
+        let told = told(&folder, "it.bohr");
+        assert_eq!(told["findings"][0]["kind"], "order", "{profile}: {told}");
+        assert_eq!(
+            lines(&told),
+            [second.clone(), first.clone()],
+            "{profile}: {told}"
+        );
+    }
+}

@@ -4,7 +4,7 @@
 use crate::outcome::Failure;
 use bohr_event::control::{Failure as SeenFailure, Recorded, ThreadState};
 use bohr_event::{PlaceNumber, ThreadPath};
-use bohr_explain::{Explanation, Moment};
+use bohr_explain::{Explanation, Moment, Order};
 use bohr_explore::Trials;
 use std::collections::HashMap;
 
@@ -24,8 +24,10 @@ impl Stacks {
     ) -> Result<Stacks, Failure> {
         let run = &explanation.run;
         let mut stacks = Stacks::default();
-        let passing = explanation.windows.iter();
-        let passing: Vec<&Recorded> = passing.filter_map(|one| one.passing.as_ref()).collect();
+        let windows = explanation.windows.iter();
+        let windows = windows.filter_map(|one| one.passing.as_ref());
+        let orders = explanation.orders.iter().filter_map(Order::passing_run);
+        let passing: Vec<&Recorded> = windows.chain(orders).collect();
         for moment in moments {
             let key = (moment.thread.clone(), moment.number);
             if stacks.0.contains_key(&key) {
