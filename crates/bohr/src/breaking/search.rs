@@ -8,7 +8,7 @@ use super::laboratory::{Laboratory, Promise};
 use super::measured::Measured;
 use super::tune::Step;
 use crate::outcome::Failure;
-use bohr_trigger::Expression;
+use bohr_trigger::{Expression, Refinement, Side};
 use indicatif::ProgressBar;
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -162,6 +162,16 @@ fn losses(set: &[Expression]) -> usize {
     set.iter().map(Expression::lost_in_patch).sum()
 }
 
+/// How many sides of a set are bound to one of several threads.
+fn bound_sides(set: &[Expression]) -> usize {
+    let sides = set.iter().flat_map(|expression| &expression.sides);
+    let is_bound = |side: &&Side| {
+        let mut refinements = side.refinements.iter();
+        refinements.any(|one| matches!(one, Refinement::Thread(_)))
+    };
+    sides.filter(is_bound).count()
+}
+
 /// Sets by what runs under control make of them, the most promising first.
 fn ranked(
     sets: Vec<Set>,
@@ -185,7 +195,9 @@ fn ranked(
     }
     ranked.sort_by_key(|(promise, set)| {
         let lost = losses(&set.expressions);
-        (Reverse(promise.failing), lost, promise.in_vain)
+        // Who has to be who is asked for where nothing simpler does.
+        let bound = bound_sides(&set.expressions);
+        (Reverse(promise.failing), lost, bound, promise.in_vain)
     });
     Ok(ranked)
 }
