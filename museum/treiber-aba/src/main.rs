@@ -53,16 +53,19 @@ impl Pool {
         &self.buffers[index as usize]
     }
 
-    fn take(&self) -> u64 {
+    /// Whoever finds the pool empty does without.
+    fn take(&self) -> Option<u64> {
         loop {
             let head = self.head.load(Ordering::SeqCst);
             let top = index(head);
-            assert!(top != NONE, "the pool has two buffers for every worker");
+            if top == NONE {
+                return None;
+            }
             let next = self.buffer(top).next.load(Ordering::SeqCst); // marker: link-read
             if self.swing(head, next) {
                 let taken = self.buffer(top).in_use.swap(true, Ordering::SeqCst);
                 assert!(!taken, "a buffer with two owners"); // marker: sole-owner
-                return top;
+                return Some(top);
             }
         }
     }
@@ -100,9 +103,11 @@ fn main() {
             let pool = pool.clone();
             thread::spawn(move || {
                 for _ in 0..rounds {
-                    let (first, second) = (pool.take(), pool.take());
-                    pool.put(first);
-                    pool.put(second);
+                    let taken = [pool.take(), pool.take()];
+                    taken
+                        .into_iter()
+                        .flatten()
+                        .for_each(|buffer| pool.put(buffer));
                 }
             })
         })
