@@ -5,7 +5,7 @@ use super::artefacts::{Case, draft};
 use super::choices::{Words, choices, moments};
 use super::laboratory::Laboratory;
 use super::report::{Report, kind};
-use super::search::{Ended, Found, Kept, LARGEST, Promising, bound_sides, further, search};
+use super::search::{Ended, Found, Kept, LARGEST, Promising, further, search};
 use super::tune::{Step, tune, verify};
 use super::verified::Verified;
 use crate::control::breakpoints::Finder;
@@ -245,9 +245,6 @@ pub fn best(
             bar.finish_and_clear();
             for found in found {
                 let verified = verified(found, case, laboratory, runs, steps)?;
-                if verified.is_broken() && bound_sides(&verified.set) > 0 {
-                    promising.bind_no_more();
-                }
                 let better = |best: &Verified| verified.is_better_than(best, ENOUGH);
                 if best.as_ref().is_none_or(better) {
                     best = Some(verified);

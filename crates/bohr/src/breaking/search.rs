@@ -163,7 +163,7 @@ fn losses(set: &[Expression]) -> usize {
 }
 
 /// How many sides of a set are bound to one of several threads.
-pub fn bound_sides(set: &[Expression]) -> usize {
+fn bound_sides(set: &[Expression]) -> usize {
     let sides = set.iter().flat_map(|expression| &expression.sides);
     let is_bound = |side: &&Side| {
         let mut refinements = side.refinements.iter();
@@ -213,15 +213,6 @@ fn promise(set: &[Expression], laboratory: &mut Laboratory<'_, '_>) -> Result<Pr
 }
 
 impl Promising {
-    /// From now on sets that bind no thread come before the others: what told threads
-    /// apart was good for nothing in the sources.
-    pub fn bind_no_more(&mut self) {
-        self.last[self.tried..].sort_by_key(|(promise, set)| {
-            let bound = bound_sides(&set.expressions) > 0;
-            (promise.failing == 0, bound)
-        });
-    }
-
     /// Sets of a size: the best smaller ones with one breakpoint more, and those of
     /// the most direct candidates.
     fn sets(&self, choices: &[Vec<Expression>], size: usize) -> Vec<Set> {

@@ -81,11 +81,6 @@ impl Verified {
         self.compared.with.probability() >= enough
     }
 
-    /// Whether its patch was tried, and did not do.
-    pub fn is_broken(&self) -> bool {
-        matches!(self.proof, Some(Proof::DoesNot { .. }))
-    }
-
     fn has_patch(&self) -> bool {
         self.proof.as_ref().is_some_and(Proof::is_good)
     }
